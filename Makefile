@@ -1,19 +1,21 @@
 # Two commands do everything: `make demo` and `make test`. Each installs what is missing when it can.
 CARGO ?= cargo
+# What is built on its own is built with one selection of packages: features of what they share are then the same, and nothing is compiled twice.
+SHARED = -p gcnproof-cli -p gcnproof-hunt -p gcnproof-python
 
 .PHONY: demo build wheel test bench fuzz hunt verified doc site
 
 ## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
 	@scripts/prepare.sh
-	@echo "demo: building gcnproof (some two minutes the first time)"
-	@$(CARGO) build --release -p gcnproof-cli --bin gcnproof
-	@target/release/gcnproof demo --out target/demo
+	@echo "demo: building gcnproof (the first time some ten minutes of processor time, shared by all cores; later nothing)"
+	@$(CARGO) build --release $(SHARED) --bin gcnproof
+	@target/release/gcnproof demo --out target/demo --force
 
 ## The whole command, laboratory included, as target/release/gcnproof.
 build:
 	@scripts/prepare.sh solvers
-	$(CARGO) build --release -p gcnproof-cli --features laboratory
+	$(CARGO) build --release $(SHARED) --bin gcnproof --features gcnproof-cli/laboratory
 
 ## The Python package as a wheel in target/wheels.
 wheel:
@@ -45,14 +47,14 @@ fuzz:
 ## Small problems against brute force, until Ctrl-C: false verdicts, margins and proofs (hunt/README.md; HUNT="--seed 7 --seconds 60").
 hunt:
 	@scripts/prepare.sh
-	@$(CARGO) build --release -p gcnproof-cli -p gcnproof-hunt
+	@$(CARGO) build --release $(SHARED) --bin gcnproof --bin gcnproof-hunt
 	@target/release/gcnproof-hunt $(HUNT)
 
 ## The checker that is proved correct (docs/trust.md), built from Debian's coq, ocaml and zarith, on all proofs of the embedded graph.
 verified:
 	@scripts/prepare.sh
 	@scripts/verified.sh
-	@$(CARGO) build --release -p gcnproof-cli -p gcnproof-check
+	@$(CARGO) build --release $(SHARED) -p gcnproof-check --bin gcnproof --bin gcnproof-check
 	@scripts/verified-fixtures.sh
 
 ## The certifier and the trainer against the textbook forms, as ratios (GCNPROOF_DATA=folder for more graphs).

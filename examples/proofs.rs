@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let certifier = Certifier::builder(problem).effort(Effort::Complete(Limits::default())).proofs(true).build();
     let (mut bytes, mut proved) = (0, 0);
     for result in certifier.certify(0..100)? {
-        match result.proof_line(&checker) {
+        match result.proof_line(&checker).into_line() {
             Line::Node(proof) => {
                 bytes += serde_json::to_string(&proof)?.len();
                 // What a stranger does who was given the line.

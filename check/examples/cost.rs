@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = std::time::Instant::now();
     let summary = check(&graph, &model, &options, File::open(proofs)?, |_| {});
     let seconds = start.elapsed().as_secs_f64();
-    let Steps { all, line, wasted } = summary.steps;
+    let Steps { all, line, wasted, bounds } = summary.steps;
     let limits = Limits::default();
     let file = limits.file + limits.node * graph.attributes.rows as u64;
     let share =
@@ -28,5 +28,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("all lines            {all} steps");
     println!("most expensive line  {}", share(line, limits.line));
     println!("in vain or shared    {}", share(wasted, file));
+    println!("bounds of units      {}", share(bounds, limits.bounds(graph.attributes.rows)));
     Ok(())
 }

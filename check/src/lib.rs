@@ -14,6 +14,7 @@
 //! | `ids` | how flips, edges and units are written | yes |
 //! | `number` | dyadic integers; floats with their direction in the type (these only without `--exact`) | yes |
 //! | `verdict` | what becomes of a proof: a verdict, or a reason | yes |
+//! | `accepted` | what the checker has accepted, as a type | no |
 //! | [`work`] | what a check may cost, and meters that compare what is about to be done | no |
 //! | [`mod@format`] | the lines of a file, read as the format allows them | yes |
 //! | `statement` | what graph, model and header mean: network, operators, budget, slice | yes |
@@ -34,6 +35,7 @@
 //! With `--exact` a reader needs to trust `FORMAT.md`, the modules marked "yes", `gcnproof-files`, serde and the big
 //! integers of dashu.
 
+mod accepted;
 mod checker;
 pub mod collective;
 mod core;
@@ -52,6 +54,7 @@ mod verdict;
 mod verified;
 pub mod work;
 
+pub use accepted::{Accepted, Refused};
 pub use checker::{Checker, Session};
 pub use core::path::Path;
 pub use file::{Collective, Expanded, Options, Rejection, Stated, Summary, check, expand, expand_file, open_proofs};

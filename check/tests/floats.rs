@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 /// Lines elsewhere that may name a float, because nothing is computed there: a number for display, its reader, and a
 /// power of two as a question spells it.
-const NAMED: [(&str, &str); 5] = [
+const NAMED: [(&str, &str); 6] = [
     ("format/mod.rs", "pub bound: Option<f64>,"),
     (
         "question/lists.rs",
         "text.parse::<f64>().ok().and_then(|u| (2..=53).find(|&bits| 0.5f64.powi(bits as i32) == u))",
     ),
+    ("question/lists.rs", "nor a share of the attributes (1%, or 0.01)"),
     ("format/strict.rs", "deserialize_f64"),
     ("format/strict.rs", "visitor.visit_f64(self.float()?)"),
     ("format/token.rs", "f64"),
@@ -73,7 +74,11 @@ fn the_core_is_short() {
     for (folder, most) in [("src/core", 1_100), ("src/rounding", 600)] {
         let mut files = Vec::new();
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
-        let lines: usize = files.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
+        let code = |path: &PathBuf| {
+            let text = fs::read_to_string(path).unwrap();
+            text.split("#[cfg(test)]").next().unwrap_or_default().lines().count()
+        };
+        let lines: usize = files.iter().map(code).sum();
         assert!(lines <= most, "{folder}: {lines} lines");
     }
 }

@@ -185,9 +185,9 @@ fn questions_that_are_none_are_refused() {
         ("--bound 1", "a question needs a budget"),
         ("-Q x", "--global needs a whole number, 0 or more, not 'x'"),
         ("-Q -1", "needs a whole number"),
-        ("-Q 1 -q 1.5", "neither a number of flips (12) nor a percentage"),
-        ("-Q 1 -q 101%", "nor a percentage"),
-        ("-Q 1 -q nan%", "nor a percentage"),
+        ("-Q 1 -q 1.5", "neither a number of flips (12) nor a share of the attributes"),
+        ("-Q 1 -q 101%", "nor a share"),
+        ("-Q 1 -q nan%", "nor a share"),
         ("-Q 1 -E 1", "ask about flips (-Q) or about removed edges (-E)"),
         ("-Q 1 --keep-one-edge=true", "ask about flips (-Q) or about removed edges (-E)"),
         ("-e 1", "how many edges may be removed in all"),
@@ -204,6 +204,8 @@ fn questions_that_are_none_are_refused() {
         ("-Q 1 --nodes 2-1", "expected ids and ranges"),
         ("-Q 1 --nodes 0,1,1", "a mask is given as a file"),
         ("-Q 1 --freeze-attributes 2", "there is no attribute 2"),
+        ("-Q 1 --freeze-nodes 3", "there is no node 3"),
+        ("-E 1 --freeze-nodes 3", "there is no node 3"),
         ("-Q 1 --class right", "--class: expected predicted or labels"),
         ("-Q 1 --flips all", "--flips: expected both, add or remove"),
         ("-Q 1 --deployed double", "expected float32 or exact"),
@@ -211,6 +213,8 @@ fn questions_that_are_none_are_refused() {
         ("-Q 1 --deployed float32 --unit-roundoff 0.3", "no power of two"),
         ("-Q 1 --bound 1 --deployed float32", "bounded in exact arithmetic only"),
         ("-Q 1 --attacked-nodes 1", "means nothing without --bound"),
+        ("-Q 1 --bound 1 --operator-error 1", "--operator-error means nothing beside --bound"),
+        ("-E 1 --unit-roundoff 2^-8", "--unit-roundoff means nothing without --deployed float32"),
         ("-Q 1 --local-file no-such-file", "no-such-file"),
     ] {
         let mut said = Words::default();
@@ -229,6 +233,80 @@ fn questions_that_are_none_are_refused() {
     twice.say(Words::find("-Q").unwrap(), "1").unwrap();
     assert!(twice.say(Words::find("--expect-Q").unwrap(), "1").unwrap_err().contains("twice"));
     assert!(["Q", "--", "-", "--Q", "-Qq", "--expect-"].iter().all(|name| Words::find(name).is_none()));
+}
+
+/// Files that do not fit what they are given for.
+#[test]
+fn files_that_do_not_fit_are_refused() {
+    let world = world();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("list.txt");
+    let told = |budget: &str, option: &str, text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let mut said = Words::default();
+        said.say(Words::find(budget).unwrap(), "1").unwrap();
+        said.say(Words::find(option).unwrap(), path.to_str().unwrap()).unwrap();
+        said.question(&world.graph, None)
+    };
+    for (budget, option, text, problem) in [
+        ("-Q", "--nodes", "0\n0\n0\n", "--nodes selects no node"),
+        ("-Q", "--local-file", "1\n1\n", "2 local budgets for 3 nodes"),
+        ("-Q", "--local-file", "1\n-1\n1\n", "it must not be negative"),
+        ("-E", "--freeze-edges", "0\n1\n2\n", "3 ids are no list of pairs"),
+        ("-E", "--freeze-edges", "0\n0\n", "the graph has no edge 0-0"),
+        ("-E", "--freeze-edges", "1\n2\n", "the graph has no edge 1-2"),
+        ("-E", "--freeze-edges", "3\n0\n", "the graph has no edge 3-0"),
+        ("-E", "--freeze-edges", "0\n3\n", "the graph has no edge 0-3"),
+        ("-E", "--freeze-edges", "-1\n0\n", "the graph has no edge -1-0"),
+    ] {
+        let told = told(budget, option, text).unwrap_err();
+        assert!(told.contains(problem), "{option} {text:?}: {told}");
+    }
+    assert_eq!(told("-Q", "--nodes", "0\n1\n1\n").unwrap().unwrap().nodes, Some(vec![1, 2]));
+    assert_eq!(told("-Q", "--nodes", "2\n0\n").unwrap().unwrap().nodes, Some(vec![0, 2]));
+    let Attack::Removals(removals) = told("-E", "--freeze-edges", "2\n0\n").unwrap().unwrap().attack else { panic!() };
+    assert_eq!(removals.frozen, [(0, 2)]);
+}
+
+/// What is asked about executions, and what may be said of exact arithmetic.
+#[test]
+fn executions_are_asked_about_in_words() {
+    let world = world();
+    let execution = |words: &str| match asked(&world, words).attack {
+        Attack::Flips(_, execution) => execution,
+        Attack::Removals(_) | Attack::Collective { .. } => None,
+    };
+    let float32 = Execution::default();
+    for (words, expected) in [
+        ("-Q 1", None),
+        ("-Q 1 --deployed exact", None),
+        ("-Q 1 --bound 1 --deployed exact", None),
+        ("-E 1 --deployed exact", None),
+        ("-Q 1 --deployed float32", Some(float32)),
+        ("-Q 1 --deployed float32 --flush-subnormals", Some(Execution { flush_subnormals: true, ..float32 })),
+        ("-Q 1 --deployed float32 --unit-roundoff 2^-8", Some(Execution { precision: 8, ..float32 })),
+        ("-Q 1 --deployed float32 --operator-error 3", Some(Execution { operator_error: Some(3), ..float32 })),
+    ] {
+        assert_eq!(execution(words), expected, "{words}");
+    }
+    assert_eq!(asked(&world, "-Q 1 --nodes 0,1").nodes, Some(vec![0, 1]));
+    let help = Words::help();
+    assert!(help.lines().count() == gcnproof_check::WORDS.len() && help.contains("-Q, --global N"), "{help}");
+}
+
+/// Nodes of a question rise, exist, and there is one.
+#[test]
+fn questions_fit_the_graph() {
+    let world = world();
+    let fits = |nodes: &[u32], elsewhere: &[u32]| {
+        let question = Question { nodes: Some(nodes.to_vec()), elsewhere: elsewhere.to_vec(), ..asked(&world, "-Q 1") };
+        question.require(&world.graph).is_ok()
+    };
+    assert!(fits(&[0, 2], &[]) && fits(&[], &[5]) && fits(&[1], &[5]));
+    for nodes in [&[][..], &[1, 1], &[2, 0], &[3], &[0, 3]] {
+        assert!(!fits(nodes, &[]), "{nodes:?}");
+    }
+    assert!(!fits(&[1, 1], &[5]) && !fits(&[3], &[5]));
 }
 
 /// A percentage is rounded down, but not to 0; a file of budgets, frozen nodes and frozen edges are by node.
@@ -278,6 +356,11 @@ fn budgets_are_those_of_certify() {
     assert_eq!(budget.local, Local::PerNode(vec![4, 2, 1]));
     // The part has node 4, but does not own it.
     assert_eq!((question.nodes.clone(), question.elsewhere), (Some(vec![0]), vec![4, 5]));
+    let mut all = Words::default();
+    all.say(Words::find("-Q").unwrap(), "1").unwrap();
+    all.say(Words::find("--nodes").unwrap(), "all").unwrap();
+    let question = all.question(&world.graph, Some(&part)).unwrap().unwrap();
+    assert_eq!((question.nodes, question.elsewhere), (Some(vec![0, 1]), vec![0, 2, 4, 5]));
     let mut removed = Words::default();
     removed.say(Words::find("-E").unwrap(), "1").unwrap();
     assert!(removed.question(&world.graph, Some(&part)).unwrap_err().contains("part 1 of 2"));
@@ -421,6 +504,7 @@ fn flips_are_covered_exactly_where_listing_says_so() {
             continue;
         };
         assert_eq!(summary.answered(), Some(covered), "seed {seed}: {asked:?} {:?} {summary}", world.header.budget);
+        assert_eq!(summary.void, sets(&world, &world.header.budget, None).len() == 1, "seed {seed}: {summary}");
         counts[usize::from(covered)] += 1;
     }
     println!("{counts:?}");
@@ -544,7 +628,9 @@ fn removals_are_covered_only_where_listing_says_so() {
         let options = Options { question: Some(question), ..Options::default() };
         let summary = check(&case.world.graph, &case.world.model, &options, &file[..], |_| {});
         assert!(summary.accepted() && summary.proved() == 1, "seed {seed}: {summary}");
-        let covered = removal_sets(&case, &asked).is_subset(&removal_sets(&case, &case.header.edges));
+        let stated = removal_sets(&case, &case.header.edges);
+        assert_eq!(summary.void, stated.len() == 1, "seed {seed}: {:?} {summary}", case.header.edges);
+        let covered = removal_sets(&case, &asked).is_subset(&stated);
         match (summary.answered(), covered) {
             (Some(true), false) => panic!("seed {seed}: {asked:?} {:?} {summary}", case.header.edges),
             (Some(false), true) => {

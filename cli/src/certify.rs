@@ -26,25 +26,33 @@ use super::told::Told;
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("written").multiple(true))]
+#[command(override_usage = "gcnproof certify [OPTIONS] -Q <N> <GRAPH> <MODEL>")]
 #[command(after_help = "Examples:
+  gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 0-99 --out results.parquet
+  gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3
+
+All options: gcnproof certify --help")]
+#[command(after_long_help = "Examples:
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
   gcnproof certify cora.npz gcn.safetensors -Q 5 -q 2 --flips add --nodes 0-99 --out results.parquet
   gcnproof certify cora.npz gcn.safetensors -Q 12 --out results.jsonl --resume
-  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (goes on until every node is decided)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --bounds-only       (the quick pass: some nodes stay undecided)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete          (without a time limit for a node)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize (the exact worst-case margins)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --nodes 7 --minimize --exact-margins --format json   (as fractions)
-  gcnproof certify cora.npz gcn.safetensors -Q 12 --complete --proofs proofs.jsonl.zst   (see gcnproof check)
+  gcnproof certify cora.npz gcn.safetensors -Q 12 --proofs proofs.jsonl.zst   (see gcnproof check)
   gcnproof certify cora.npz gcn.safetensors -Q 12 --deployed float32  (verdicts for every execution in float32)
   gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
-  gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3 --complete   (the attacker removes edges)
+  gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3   (the attacker removes edges)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
 Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
 pub struct Certify {
     #[command(flatten)]
     input: Input,
-    /// Flips in all
-    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, help_heading = "Budget", required_unless_present = "edges")]
+    /// Flips of attributes in all
+    #[arg(short = 'Q', long = "global", value_name = "N", value_parser = input::flips, help_heading = "Budget", allow_negative_numbers = true)]
     global: Option<usize>,
     #[command(flatten)]
     local: LocalArguments,
@@ -53,22 +61,22 @@ pub struct Certify {
         short = 'E',
         long = "edges-global",
         value_name = "N",
-        requires = "edges",
         conflicts_with_all = ["bound", "omega", "labelled"],
         value_parser = edges::removals,
-        help_heading = "Edges"
+        help_heading = "Edges",
+        allow_negative_numbers = true
     )]
     edges_global: Option<usize>,
     #[command(flatten)]
     edges: EdgeArguments,
     /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
-    #[arg(long, value_name = "IDS|FILE")]
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
-    /// Which bound certifies
-    #[arg(long, value_enum, default_value = "best")]
+    /// What one bound alone certifies, without a search
+    #[arg(long, value_enum, default_value = "best", help_heading = "Effort", hide_short_help = true)]
     bound: BoundChoice,
-    /// The class that is to be kept
-    #[arg(long, value_enum, default_value = "predicted")]
+    /// The class that a robust node keeps
+    #[arg(long, value_enum, default_value = "predicted", help_heading = "Nodes", hide_short_help = true)]
     class: Class,
     #[command(flatten)]
     effort: EffortArguments,
@@ -77,7 +85,7 @@ pub struct Certify {
     #[command(flatten)]
     logits: LogitsArguments,
     /// The nodes that count as labelled in the summary: the same as for --nodes [default: those with a label]
-    #[arg(long, value_name = "IDS|FILE")]
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", hide_short_help = true)]
     labelled: Option<String>,
     /// Write a proof of every verdict to this file (.jsonl, or .jsonl.zst); `gcnproof check` checks it
     #[arg(long, value_name = "FILE", help_heading = "Output", group = "written")]
@@ -100,11 +108,11 @@ struct Output<'a, A: Told> {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum BoundChoice {
-    /// The paper's dual at its default Ω
+    /// The paper's dual bound, with the multipliers that it proposes (Ω)
     Paper,
-    /// The bound anchored at the unperturbed graph
+    /// Our bound that is exact on the unperturbed graph (docs/math.md, section 5)
     Anchored,
-    /// Both, and where neither settles a class pair, mixtures of chord and capped bound
+    /// Both, and mixtures of them where neither decides
     Best,
 }
 
@@ -129,13 +137,24 @@ impl Certify {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        self.effort.check()?;
+        self.effort.check(self.is_single())?;
         self.proofs.as_deref().map_or(Ok(()), question::check_proofs_name)?;
-        if self.edges.wanted()? { self.remove_edges() } else { self.flip() }
+        if self.edges.wanted(self.edges_global.map(|_| "-E"))? { self.remove_edges() } else { self.flip() }
+    }
+
+    /// Is the question what one bound certifies?
+    fn is_single(&self) -> bool {
+        !matches!(self.bound, BoundChoice::Best)
     }
 
     fn flip(self) -> Result<u8> {
-        let global = self.global.unwrap_or_default();
+        let global = self.global.ok_or_else(|| {
+            miette!(
+                help = "add -Q and a number, such as -Q 12; -q is the most at one node (1% of its attributes if you do not say); for \
+                        removed edges: --edges remove -E 5",
+                "how many attributes may the attacker flip in all?"
+            )
+        })?;
         let (graph, network, identity, part) = self.input.read_or_part()?;
         let ids = Ids::new(&graph, part.as_ref());
         refuse_logits(part.as_ref(), &self.logits)?;
@@ -158,8 +177,8 @@ impl Certify {
             nodes: &nodes,
             ids,
             class: self.class.record(),
-            effort: self.effort.effort(),
-            effort_record: self.effort.record(),
+            effort: self.effort.effort(self.is_single()),
+            effort_record: self.effort.record(self.is_single()),
             options: FlipOptions { budget_record, bound, deployed: self.deployed.execution() },
             run: &run,
         };
@@ -196,8 +215,8 @@ impl Certify {
             nodes: &nodes,
             ids: Ids::new(&graph, None),
             class: self.class.record(),
-            effort: self.effort.effort(),
-            effort_record: self.effort.record(),
+            effort: self.effort.effort(self.is_single()),
+            effort_record: self.effort.record(self.is_single()),
             options: (),
             run: &run,
         };

@@ -21,7 +21,7 @@ use super::run::{Format, progress_bar, stopped};
 /// your question.
 #[derive(Args, Debug)]
 #[command(after_help = format!("Examples:
-  gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1% --complete --proofs proofs.jsonl.zst
+  gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1% --proofs proofs.jsonl.zst
   gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst -Q 12 -q 1%
   gcnproof check cora.npz gcn.safetensors proofs.jsonl.zst -Q 12 --nodes 0-99 --deployed float32
   gcnproof check cora.npz gcn.safetensors edges.jsonl.zst --edges remove -E 5 -e 3
@@ -119,7 +119,10 @@ pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Pat
 }
 
 fn no_proofs(problem: &str) -> miette::Report {
-    miette!(help = "check that the path is right and that you may read it: GRAPH MODEL PROOFS", "{problem}")
+    miette!(
+        help = "give GRAPH MODEL PROOFS, where PROOFS is the file that `gcnproof certify --proofs` wrote",
+        "{problem}"
+    )
 }
 
 const VERDICTS: [(Verdict, &str); 3] =
@@ -151,7 +154,7 @@ fn machine(summary: &Summary) -> Value {
         "rejected": summary.rejected,
         "too_expensive": summary.too_expensive.iter().map(shown).collect::<Vec<_>>(),
         "interrupted": summary.interrupted,
-        "steps": { "all": summary.steps.all, "line": summary.steps.line, "wasted": summary.steps.wasted },
+        "steps": { "all": summary.steps.all, "line": summary.steps.line, "wasted": summary.steps.wasted, "bounds": summary.steps.bounds },
         "rejections": summary.rejections.iter().map(shown).collect::<Vec<_>>(),
         "verdicts": nodes(&summary.verdicts),
         "answers": summary.question.as_ref().map(|_| nodes(&summary.answers)),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use gcnproof::Graph;
 use gcnproof::internals::collective::families::Rows;
-use gcnproof::{Effort, Graph};
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::{Class, Description};
 use gcnproof_run::budgets::{Budgets, budgets};
@@ -28,7 +28,7 @@ use super::run::{Format, RunArguments};
 #[command(after_help = "Examples:
   gcnproof collective cora.npz gcn.safetensors --budgets 0-1000:50 -q 1%
   gcnproof collective cora.npz gcn.safetensors --budgets 20,50,100 -q 100% --out curve.parquet   (no local limit)
-  gcnproof radius cora.npz gcn.safetensors -q 1% --complete --out radii.jsonl
+  gcnproof radius cora.npz gcn.safetensors -q 1% --max-Q 200 --out radii.jsonl
   gcnproof collective cora.npz gcn.safetensors --budgets 0-200:20 -q 1% --radii radii.jsonl --rows count
   gcnproof collective cora.npz gcn.safetensors --budgets 100 --class labels --nodes graph.npz:test_mask
   gcnproof collective cora.npz gcn.safetensors --budgets 100 --attacked-nodes 10 --flips add --format json
@@ -39,35 +39,36 @@ pub struct Collective {
     #[command(flatten)]
     input: Input,
     /// Flips in all: numbers and ranges with a step (0-1000:50), separated by commas
-    #[arg(short = 'Q', long, value_name = "LIST", value_parser = budgets, help_heading = "Budget")]
+    #[arg(short = 'Q', long, value_name = "LIST", value_parser = budgets, help_heading = "Budget", allow_negative_numbers = true)]
     budgets: Budgets,
     #[command(flatten)]
     local: LocalArguments,
     /// The attacker changes the attributes of at most so many nodes [default: no limit]
-    #[arg(long, value_name = "N", value_parser = lists::count, help_heading = "Budget")]
+    #[arg(long, value_name = "N", value_parser = lists::count, help_heading = "Budget", allow_negative_numbers = true)]
     attacked_nodes: Option<usize>,
     /// Only predictions of these nodes count: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
-    #[arg(long, value_name = "IDS|FILE")]
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     /// Which predictions count
-    #[arg(long, value_enum, default_value = "predicted")]
+    #[arg(long, value_enum, default_value = "predicted", help_heading = "Nodes")]
     class: Counted,
-    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q [default: they are searched for, up to a few flips, or to the largest budget with --complete]
-    #[arg(long, value_name = "FILE")]
+    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q [default: they are searched for, up to 8 flips, or to the largest budget with --complete]
+    #[arg(long, value_name = "FILE", help_heading = "Effort", hide_short_help = true)]
     radii: Option<PathBuf>,
     /// What the bound rests on
-    #[arg(long, value_enum, default_value = "all", help_heading = "Effort")]
+    #[arg(long, value_enum, default_value = "all", help_heading = "Effort", hide_short_help = true)]
     rows: RowChoice,
     /// With --rows count: who proposes the multipliers of the bound, which we evaluate
-    #[arg(long, value_enum, default_value = "own", help_heading = "Effort")]
+    #[arg(long, value_enum, default_value = "own", help_heading = "Effort", hide_short_help = true)]
     #[cfg_attr(not(feature = "laboratory"), arg(hide = true))]
     solver: Solver,
     #[command(flatten)]
     search: SearchArguments,
     /// Swaps that the search for an attack tries [default: more for larger budgets]
-    #[arg(long, value_name = "N", help_heading = "Effort")]
+    #[arg(long, value_name = "N", help_heading = "Effort", hide_short_help = true)]
     swaps: Option<usize>,
-    /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md)
+    /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md);
+    /// FOLDER/Q-N.jsonl.zst compresses them
     #[arg(long, value_name = "FOLDER", help_heading = "Output", group = "written", conflicts_with = "rows")]
     proofs: Option<PathBuf>,
     #[command(flatten)]
@@ -94,12 +95,11 @@ impl Collective {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        self.search.check(false, "add --complete, or leave the limit out")?;
-        if self.radii.is_some() && self.proofs.is_none() && self.search.effort() != Effort::Bounds {
+        if let Some(option) = self.search.named().filter(|_| self.radii.is_some() && self.proofs.is_none()) {
             return Err(miette!(
                 help =
                     "leave one of them out: radii say what single nodes withstand, and nothing is left to search for",
-                "--radii and --complete contradict each other"
+                "--radii and {option} contradict each other"
             ));
         }
         let (graph, network, identity) = self.input.read()?;
@@ -121,6 +121,7 @@ impl Collective {
             solver: self.solver.proposer()?,
             effort: self.search.effort(),
             effort_record: self.search.record(),
+            exhaustive: self.search.is_complete(),
             swaps: self.swaps,
             proofs: self.proofs.as_deref(),
             run: &run,
@@ -149,6 +150,14 @@ impl Collective {
                 "{}",
                 json!({ "run": description, "interrupted": interrupted, "summary": summary, "rows": rows })
             );
+        }
+        let asked = self.budgets.numbers().len();
+        if interrupted && rows.is_empty() {
+            // With a file, the run has said so.
+            return match self.run.out {
+                None => say!("interrupted after 0 of {asked} budgets"),
+                Some(_) => Ok(()),
+            };
         }
         say!(
             "{:>8}{:>11}{:>10}{:>10}{:>10}{:>11}{:>10}",
@@ -184,7 +193,7 @@ impl Collective {
             put!("\n{}", collective_summary::words(row, graph))?;
         }
         if interrupted {
-            say!("interrupted after {} budgets", rows.len())?;
+            say!("interrupted after {} of {asked} budgets", rows.len())?;
         }
         Ok(())
     }

@@ -15,13 +15,13 @@ use gcnproof_report::origin::{Origin, command_line, date};
 use gcnproof_report::source::Sources;
 use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::description::{BudgetRecord, Identity};
-use gcnproof_results::record::study::{Manifest, graph_path};
+use gcnproof_results::record::study::{Manifest, graph_path, manifest_path};
 use gcnproof_run::ids::Ids;
 use gcnproof_run::run::make_folder;
 use gcnproof_run::study_run::{Plan, Results, Subject};
 use miette::{IntoDiagnostic, Result};
 
-use super::run::{certifier, host, prepare, stopped};
+use super::run::{certifier, host, prepare, stopped, untouched};
 use super::study::keep_model;
 use super::summary::{Group, Summary};
 
@@ -31,11 +31,17 @@ use super::summary::{Group, Summary};
   gcnproof demo
   gcnproof demo --out demo     (and a report of it, demo/report.html)
 
-Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (with --out, run it again to go on).")]
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (with --out, --resume goes on).")]
 pub struct Demo {
     /// Write a study and its report into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Go on with an interrupted demo in that folder
+    #[arg(long, requires = "out")]
+    resume: bool,
+    /// Overwrite what is in that folder
+    #[arg(long, requires = "out", conflicts_with = "resume")]
+    force: bool,
 }
 
 const GLOBAL: usize = 12;
@@ -71,11 +77,11 @@ impl Demo {
             limits: Limits { time: Duration::from_secs(10), ..Limits::default() },
             sample: (SAMPLE, 1),
             folder: self.out.clone(),
-            // A demo that was interrupted has no page yet and goes on; one that was not begins again.
-            force: self.out.as_ref().is_some_and(|folder| page(folder).exists()),
+            force: self.force,
             host: host(),
         };
         if let Some(folder) = &self.out {
+            untouched(&manifest_path(folder), self.force, Some(self.resume))?;
             make_folder(folder)?;
         }
         let trained = embedded::robust(&graph);
@@ -98,7 +104,7 @@ impl Demo {
             return Ok(130);
         }
         let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64(), rows.len());
-        put!("{}", summary.table(&record.with_global(GLOBAL)))?;
+        put!("{}", summary.table(&record.with_global(GLOBAL), None))?;
         say!("")?;
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
             tell_robust(&graph, row)?;

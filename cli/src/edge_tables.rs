@@ -6,9 +6,11 @@ use std::fmt::Write;
 use gcnproof::edges::{Edge, EdgeMinimum, EdgeReason, EdgeResult};
 use gcnproof::{Graph, Verdict};
 use gcnproof_report::landscape::class_name;
-use gcnproof_results::record::description::LocalRecord;
+use gcnproof_results::record::description::{EffortRecord, LocalRecord};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use serde::Serialize;
+
+use super::summary::limit_line;
 
 /// Lines shown; a file holds them all.
 const LINES: usize = 60;
@@ -67,7 +69,7 @@ impl EdgeSummary {
     }
 
     /// For people.
-    pub fn table(&self, budget: &EdgeBudgetRecord) -> String {
+    pub fn table(&self, budget: &EdgeBudgetRecord, effort: EffortRecord) -> String {
         let mut text = words(budget) + "\n\n";
         let share = |count: usize| 100.0 * count as f64 / self.nodes.max(1) as f64;
         for (name, count) in [("robust", self.robust), ("non-robust", self.non_robust), ("undecided", self.undecided)] {
@@ -89,6 +91,7 @@ impl EdgeSummary {
             1e3 * self.seconds_per_node,
             self.largest_search
         );
+        text += &limit_line(self.reasons.get(EdgeReason::Limit.name()).copied().unwrap_or(0), Some(effort));
         text
     }
 }
@@ -163,8 +166,14 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
     if result.verdict == Verdict::NonRobust {
         let _ = writeln!(
             text,
-            "\nwithout these edges the class changes{}:",
-            if result.reason == EdgeReason::Tie { " or ties" } else { "" }
+            "\nwithout {} the class changes{}{}:",
+            if result.witness.len() == 1 {
+                "this one edge".into()
+            } else {
+                format!("these {} edges", result.witness.len())
+            },
+            if result.reason == EdgeReason::Tie { " or ties" } else { "" },
+            if result.witness.len() == 1 { "" } else { ", and none of them can be left out" }
         );
         for edge in &result.witness {
             let target = node as u32;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
 use gcnproof::edges::EdgeBudget;
-use gcnproof_files::read_integers;
+use gcnproof_files::{read_ends, read_integers};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::input::identifiers;
@@ -24,34 +24,42 @@ pub enum EdgeAttack {
 /// The attacker's means where edges are attacked, except for `E`.
 #[derive(Args, Clone, Debug)]
 pub struct EdgeArguments {
-    /// Attack edges instead of attributes: remove (operators are recomputed from the edges that are left)
+    /// The attacker removes edges instead of changing attributes: --edges remove -E N (message passing is recomputed from the edges left)
     #[arg(
         long,
         value_enum,
         value_name = "ATTACK",
         help_heading = "Edges",
+        hide_possible_values = true,
         conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes", "deployed"]
     )]
     pub edges: Option<EdgeAttack>,
     /// Removed edges per node, at both ends of each [default: no limit of its own]
-    #[arg(short = 'e', long = "edges-local", value_name = "N", requires = "edges", value_parser = removals, help_heading = "Edges")]
+    #[arg(
+        short = 'e',
+        long = "edges-local",
+        value_name = "N",
+        value_parser = removals,
+        help_heading = "Edges",
+        hide_short_help = true,
+        allow_negative_numbers = true
+    )]
     pub edges_local: Option<usize>,
     /// A file with one local budget of removed edges per node (text, one per line, or .npy); replaces -e
-    #[arg(long, value_name = "FILE", requires = "edges", conflicts_with = "edges_local", help_heading = "Edges")]
+    #[arg(long, value_name = "FILE", conflicts_with = "edges_local", help_heading = "Edges", hide_short_help = true)]
     pub edges_local_file: Option<PathBuf>,
-    /// Does every node that has edges keep one?
+    /// Does every node that has edges keep one? [default: true]
     #[arg(
         long,
         value_name = "true|false",
-        requires = "edges",
         num_args = 0..=1,
-        require_equals = true,
         default_missing_value = "true",
-        help_heading = "Edges"
+        help_heading = "Edges",
+        hide_short_help = true
     )]
     pub keep_one_edge: Option<bool>,
-    /// A file with edges that cannot be removed: the ids of both ends one after the other (text, one per line, or .npy)
-    #[arg(long, value_name = "FILE", requires = "edges", help_heading = "Edges")]
+    /// A file with edges that cannot be removed: text with the ids of both ends in a line, or .npy with one end after the other
+    #[arg(long, value_name = "FILE", help_heading = "Edges", hide_short_help = true)]
     pub freeze_edges: Option<PathBuf>,
 }
 
@@ -61,15 +69,26 @@ pub fn removals(text: &str) -> std::result::Result<usize, String> {
 }
 
 impl EdgeArguments {
-    /// Are edges attacked?
+    /// Are edges attacked? `global` is the option for their number, if it was given.
     ///
     /// # Errors
-    /// If in a way that is not decided.
-    pub fn wanted(&self) -> Result<bool> {
-        match self.edges {
-            None => Ok(false),
-            Some(EdgeAttack::Remove) => Ok(true),
-            Some(other) => {
+    /// If in a way that is not decided, or options about edges are given without saying that edges are attacked.
+    pub fn wanted(&self, global: Option<&str>) -> Result<bool> {
+        let others = [
+            ("-e", self.edges_local.is_some()),
+            ("--edges-local-file", self.edges_local_file.is_some()),
+            ("--keep-one-edge", self.keep_one_edge.is_some()),
+            ("--freeze-edges", self.freeze_edges.is_some()),
+        ];
+        let given = global.or_else(|| others.into_iter().find(|(_, given)| *given).map(|(name, _)| name));
+        match (self.edges, given) {
+            (None, None) => Ok(false),
+            (None, Some(option)) => Err(miette!(
+                help = "to let the attacker remove edges, add --edges remove; flips of attributes are limited by -Q and -q",
+                "{option} is about removed edges, and without --edges the attacker changes attributes"
+            )),
+            (Some(EdgeAttack::Remove), _) => Ok(true),
+            (Some(other), _) => {
                 let name = if other == EdgeAttack::Add { "add" } else { "both" };
                 Err(miette!(
                     help = "give --edges remove",
@@ -96,10 +115,10 @@ impl EdgeArguments {
             budget = budget.freeze_nodes(&nodes).into_diagnostic().wrap_err("--freeze-nodes")?;
         }
         if let Some(path) = &self.freeze_edges {
-            let ids = read_integers(path)?;
+            let ids = read_ends(path)?;
             if ids.len() % 2 == 1 {
                 return Err(miette!(
-                    help = "write the ids of both ends of each edge, one after the other",
+                    help = "write the ids of both ends of each edge in a line",
                     "--freeze-edges {}: {} ids are no list of pairs",
                     path.display(),
                     ids.len()

@@ -1,29 +1,46 @@
-//! Options for how far a command goes: bounds only, column generation, or branch and price, with their limits.
+//! Options for how far a command goes: a complete search with its limits, or bounds only.
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use gcnproof::{Effort, Limits, Margins};
+use gcnproof::{Effort, Margins};
 use gcnproof_results::record::description::{EffortRecord, Level};
+use gcnproof_run::effort::{limits, usual_seconds};
 
 /// Effort and its limits.
 #[derive(Args, Clone, Debug)]
 pub struct EffortArguments {
-    /// Multipliers of the relaxation: default, or optimal by column generation where the default leaves a node open
-    #[arg(long, value_enum, default_value = "default", help_heading = "Effort")]
-    omega: Omega,
     /// Find the worst-case margin of every class pair: the exact minimum and the flips that attain it
-    #[arg(long, conflicts_with = "complete", help_heading = "Effort")]
+    #[arg(long, conflicts_with_all = ["complete", "bounds_only"], help_heading = "Effort", hide_short_help = true)]
     minimize: bool,
-    /// With --minimize: be content with an interval of this width, relative to the size of the margin (0: the exact minimum)
-    #[arg(long, value_name = "G", default_value = "0", requires = "minimize", help_heading = "Effort", value_parser = gap)]
+    /// With --minimize: accept an interval of this width, relative to the size of the margin (0: the exact minimum)
+    #[arg(
+        long,
+        value_name = "G",
+        default_value = "0",
+        requires = "minimize",
+        help_heading = "Effort",
+        hide_short_help = true,
+        value_parser = gap
+    )]
     gap: f64,
     /// With --minimize: write every exact minimum as a fraction ("-3/8") in the column exact_margins
-    #[arg(long, requires = "minimize", help_heading = "Effort")]
+    #[arg(long, requires = "minimize", help_heading = "Effort", hide_short_help = true)]
     pub exact_margins: bool,
-    /// Margins of nodes that are robust by far: whatever shows it first, or those of all bounds
-    #[arg(long, value_enum, default_value = "fast", conflicts_with = "minimize", help_heading = "Effort")]
+    /// How tight the margins of nodes are that the first bound already certifies
+    #[arg(
+        long,
+        value_enum,
+        default_value = "fast",
+        conflicts_with = "minimize",
+        help_heading = "Effort",
+        hide_short_help = true
+    )]
     margins: MarginsArgument,
+    /// No tree search: bounds with the multipliers of the formulas (the paper calls them Ω), or with the best ones,
+    /// which an iterative linear program (column generation) finds
+    #[arg(long, value_enum, help_heading = "Effort", hide_short_help = true)]
+    omega: Option<Omega>,
     #[command(flatten)]
     search: SearchArguments,
 }
@@ -31,31 +48,35 @@ pub struct EffortArguments {
 /// The complete search.
 #[derive(Args, Clone, Debug)]
 pub struct SearchArguments {
-    /// Decide every node: column generation with envelopes, then branch and price, until all are decided or a limit is hit
-    #[arg(long, help_heading = "Effort")]
+    /// Do not search: what the bounds leave open stays undecided
+    #[arg(long, conflicts_with = "complete", help_heading = "Effort")]
+    bounds_only: bool,
+    /// Search without a time limit, unless --time-limit sets one
+    #[arg(long, help_heading = "Effort", hide_short_help = true)]
     complete: bool,
-    /// With a search (--complete, --minimize): give a node up after so many seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Effort", value_parser = seconds)]
+    /// Stop the search for a node (in radius: at one Q) after so many seconds; it then stays undecided [default: 5; none with
+    /// --complete or --minimize]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "bounds_only", help_heading = "Effort", value_parser = seconds)]
     time_limit: Option<f64>,
-    /// With a search (--complete, --minimize): give a class pair up after so many nodes of its tree
-    #[arg(long, value_name = "N", help_heading = "Effort")]
+    /// Stop the search for a class pair after so many nodes of its search tree
+    #[arg(long, value_name = "N", conflicts_with = "bounds_only", help_heading = "Effort", hide_short_help = true)]
     node_limit: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MarginsArgument {
-    /// Path bounds first, many times faster on large graphs: `lower` is a valid bound, and the columns of other bounds are
-    /// empty where they were not evaluated
+    /// As the first bound leaves them: many times faster on large graphs; `lower` is a valid bound, and the columns of bounds
+    /// that were not evaluated are empty
     Fast,
-    /// All bounds, for every node
+    /// All bounds are evaluated for every node
     Tight,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Omega {
-    /// The default of the formulas
+    /// Those of the formulas
     Default,
-    /// By column generation and envelopes, at the root of the search only
+    /// The best ones, by column generation
     Optimal,
 }
 
@@ -76,36 +97,37 @@ fn gap(text: &str) -> Result<f64, String> {
 }
 
 impl SearchArguments {
-    /// Limits need something to limit: `searched` says whether something else than `--complete` searches.
-    ///
-    /// # Errors
-    /// If a limit would do nothing.
-    pub fn check(&self, searched: bool, remedy: &'static str) -> miette::Result<()> {
-        let limit = [("--time-limit", self.time_limit.is_some()), ("--node-limit", self.node_limit.is_some())];
-        match limit.into_iter().find(|(_, given)| *given && !self.complete && !searched) {
-            None => Ok(()),
-            Some((limit, _)) => {
-                Err(miette::miette!(help = remedy, "{limit} limits a search, and without one it does nothing"))
-            }
-        }
+    /// Was a search asked for by its name?
+    pub fn is_complete(&self) -> bool {
+        self.complete
     }
 
-    fn limits(&self) -> Limits {
-        let default = Limits::default();
-        let time = self.time_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Limits { nodes: self.node_limit.unwrap_or(default.nodes), time: time.unwrap_or(default.time) }
+    /// The first option that asks for a search or limits it.
+    pub fn named(&self) -> Option<&'static str> {
+        if self.complete { Some("--complete") } else { self.limit() }
+    }
+
+    /// The first limit that was given.
+    fn limit(&self) -> Option<&'static str> {
+        let limits = [("--time-limit", self.time_limit.is_some()), ("--node-limit", self.node_limit.is_some())];
+        limits.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
+    /// Seconds for a node, if limited.
+    fn seconds(&self) -> Option<f64> {
+        self.time_limit.or_else(|| usual_seconds(self.complete))
     }
 
     /// What the arguments ask for.
     pub fn effort(&self) -> Effort {
-        if self.complete { Effort::Complete(self.limits()) } else { Effort::Bounds }
+        if self.bounds_only { Effort::Bounds } else { Effort::Complete(limits(self.seconds(), self.node_limit)) }
     }
 
     /// For the record of a run.
     pub fn record(&self) -> EffortRecord {
         EffortRecord {
             level: Level::from(self.effort()),
-            time_limit: self.time_limit,
+            time_limit: self.seconds().filter(|_| !self.bounds_only),
             node_limit: self.node_limit,
             gap: None,
             margins: Margins::Tight,
@@ -115,12 +137,22 @@ impl SearchArguments {
 }
 
 impl EffortArguments {
-    /// See [`SearchArguments::check`].
+    /// Limits need a search: `single` says whether one bound alone is asked about.
     ///
     /// # Errors
     /// If a limit would do nothing.
-    pub fn check(&self) -> miette::Result<()> {
-        self.search.check(self.minimize, "add --complete or --minimize, or leave the limit out")
+    pub fn check(&self, single: bool) -> miette::Result<()> {
+        let bounded = (single || self.omega.is_some()) && !self.search.complete && !self.minimize;
+        match self.search.limit().filter(|_| bounded) {
+            None => Ok(()),
+            Some(limit) => {
+                let option = if single { "--bound" } else { "--omega" };
+                Err(miette::miette!(
+                    help = "add --complete, or leave the limit out",
+                    "{limit} limits a search, and {option} asks for bounds without one"
+                ))
+            }
+        }
     }
 
     /// How tight the margins are to be.
@@ -131,24 +163,36 @@ impl EffortArguments {
         }
     }
 
-    /// What the arguments ask for.
-    pub fn effort(&self) -> Effort {
-        match (self.minimize, self.search.effort(), self.omega) {
-            (true, ..) => Effort::Minimize { limits: self.search.limits(), gap: self.gap },
-            (_, Effort::Bounds, Omega::Optimal) => Effort::Optimal,
-            (_, effort, _) => effort,
+    /// What the arguments ask for. Whoever asks what a `single` bound certifies wants no search to add to it.
+    pub fn effort(&self, single: bool) -> Effort {
+        if self.minimize {
+            return Effort::Minimize { limits: limits(self.search.time_limit, self.search.node_limit), gap: self.gap };
+        }
+        match self.omega {
+            _ if self.search.complete => self.search.effort(),
+            Some(Omega::Optimal) => Effort::Optimal,
+            Some(Omega::Default) => Effort::Bounds,
+            None if single => Effort::Bounds,
+            None => self.search.effort(),
         }
     }
 
     /// For the record of a run.
-    pub fn record(&self) -> EffortRecord {
+    pub fn record(&self, single: bool) -> EffortRecord {
+        let effort = self.effort(single);
+        let searched = self.search.record();
         EffortRecord {
-            level: Level::from(self.effort()),
+            level: Level::from(effort),
+            time_limit: match effort {
+                Effort::Complete(_) => searched.time_limit,
+                Effort::Minimize { .. } => self.search.time_limit,
+                _ => None,
+            },
             gap: (self.gap > 0.0).then_some(self.gap),
             exact_margins: self.exact_margins,
             // Exact minima leave nothing to be fast about.
             margins: if self.minimize { Margins::Tight } else { self.margins() },
-            ..self.search.record()
+            ..searched
         }
     }
 

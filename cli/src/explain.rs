@@ -64,7 +64,7 @@ impl Explain {
         }
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
-        if self.edges.wanted()? {
+        if self.edges.wanted(None)? {
             return self.execute_edges(&graph, &network, &identity, limits);
         }
         let (budget, record) = self.local.budget(&graph, self.global)?;
@@ -181,7 +181,22 @@ fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &Stronge
         let _ = writeln!(text, "\nno flip is possible or needed against {class}");
         return;
     }
-    let _ = writeln!(text, "\nthe worst flips found, against {class}: {end}");
+    let count = attack.steps.len();
+    let _ = match attack.sufficient {
+        Some(0) => writeln!(text, "\nno flip is needed: {class} is not behind even without an attack"),
+        Some(1) if count == 1 => {
+            writeln!(text, "\nthis one flip suffices, in exact arithmetic: with it, {class} is no longer behind")
+        }
+        Some(needed) if needed < count => writeln!(
+            text,
+            "\nthese {count} flips suffice in every execution of the network (the first {needed} of them in exact arithmetic): {class} is no longer behind"
+        ),
+        Some(_) => writeln!(
+            text,
+            "\nthese {count} flips suffice, in exact arithmetic, and none of them can be left out: with them, {class} is no longer behind"
+        ),
+        None => writeln!(text, "\nthe worst flips found, against {class}: {end}"),
+    };
     for step in &attack.steps {
         let (verb, preposition) = if step.added { ("add", "to") } else { ("remove", "from") };
         let place = match step.distance {
@@ -193,23 +208,6 @@ fn attack(text: &mut String, graph: &Graph, told: &Explanation, attack: &Stronge
         let what = format!("{verb} {} {preposition} {place}", attribute_name(Some(graph), step.attribute));
         let _ = writeln!(text, "  {what:<52}{:>+10.4}   margin {:>9.4}", step.change, step.margin);
     }
-    let count = attack.steps.len();
-    let _ = match attack.sufficient {
-        Some(0) => writeln!(text, "  no flip is needed: the class is not ahead even without an attack"),
-        Some(1) if count > 1 => writeln!(
-            text,
-            "  the first of these {count} flips suffices: with it alone the class is lost, in exact arithmetic"
-        ),
-        Some(needed) if needed < count => writeln!(
-            text,
-            "  the first {needed} of these {count} flips suffice: with them alone the class is lost, in exact arithmetic"
-        ),
-        Some(_) if count > 1 => {
-            writeln!(text, "  all {count} are needed: with fewer of them, in this order, the class is kept")
-        }
-        Some(_) => writeln!(text, "  this one flip suffices, in exact arithmetic"),
-        None => Ok(()),
-    };
 }
 
 fn composition(text: &mut String, part: &Composition) {

@@ -16,13 +16,13 @@ pub use gcnproof_run::lists::{flips, identifiers, nodes};
 #[derive(Args, Clone, Debug)]
 pub struct GraphArguments {
     /// Take every non-zero attribute as present
-    #[arg(long, help_heading = "Graph")]
+    #[arg(long, help_heading = "Graph", hide_short_help = true)]
     pub binarize: bool,
     /// Take every edge in both directions
-    #[arg(long, help_heading = "Graph")]
+    #[arg(long, help_heading = "Graph", hide_short_help = true)]
     pub symmetrize: bool,
     /// Take every non-zero edge weight as 1
-    #[arg(long, help_heading = "Graph")]
+    #[arg(long, help_heading = "Graph", hide_short_help = true)]
     pub unweight: bool,
 }
 
@@ -59,7 +59,7 @@ fn tell(path: &Path, notes: &[String]) {
 pub struct ModelArguments {
     /// The layers by the beginnings of their tensors' names, first layer first (encoder,classifier for
     /// encoder.lin.weight and so on) [default: the names of PyTorch Geometric's GCN, or W1, b1, …]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Model")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Model", hide_short_help = true)]
     pub layers: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ pub struct PassingArguments {
     /// One rule for all layers, or one per layer separated by commas: gcn, gcn-self, mean, mean+self, sum, sum+self,
     /// identity, poly(RULE;c0,c1,…), or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
     /// model's file says]
-    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model")]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model", hide_short_help = true)]
     pub message_passing: Vec<String>,
 }
 
@@ -167,27 +167,28 @@ pub enum Flips {
 /// The attacker's means, except for `Q`.
 #[derive(Args, Clone, Debug)]
 pub struct LocalArguments {
-    /// Flips per node: a number, or a percentage of the attributes (rounded down, but at least 1 if it is more than 0%)
+    /// Flips per node: a number, or a share of the attributes such as 1% or 0.01 (rounded down, but at least 1 if it is more than 0%)
     #[arg(
         short = 'q',
         long = "local",
         alias = "q",
         value_name = "N|P%",
         default_value = "1%",
-        help_heading = "Budget"
+        help_heading = "Budget",
+        allow_hyphen_values = true
     )]
     pub local: LocalBudget,
     /// A file with one local budget per node (text, one per line, or .npy); replaces -q
-    #[arg(long, value_name = "FILE", help_heading = "Budget")]
+    #[arg(long, value_name = "FILE", help_heading = "Budget", hide_short_help = true)]
     pub local_file: Option<PathBuf>,
     /// Which flips are possible
-    #[arg(long, value_enum, default_value = "both", help_heading = "Budget")]
+    #[arg(long, value_enum, default_value = "both", help_heading = "Budget", hide_short_help = true)]
     pub flips: Flips,
-    /// Nodes whose attributes cannot be touched: ids and ranges (3,17,20-25), a file with ids or a mask, or FILE.npz:NAME
-    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
+    /// Nodes that the attacker cannot change: ids and ranges (3,17,20-25), a file with ids or a mask, or FILE.npz:NAME
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget", hide_short_help = true)]
     pub freeze_nodes: Option<String>,
-    /// Attributes that cannot be touched: the same
-    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget")]
+    /// Attributes that the attacker cannot change: the same
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Budget", hide_short_help = true)]
     pub freeze_attributes: Option<String>,
 }
 

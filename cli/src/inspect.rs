@@ -114,7 +114,9 @@ fn ours(model: &ModelFile) -> bool {
 fn looks_like_graph(path: &Path) -> bool {
     match gcnproof_files::read_graph(path, &Default::default()) {
         Ok(_) => true,
-        Err(FileError::MissingArray { .. } | FileError::UnknownFormat { .. } | FileError::Unreadable { .. }) => false,
+        // The adjacency is looked for first: what lacks something else has one.
+        Err(FileError::MissingArray { entry, .. }) => entry != "adj_data",
+        Err(FileError::UnknownFormat { .. } | FileError::Unreadable { .. }) => false,
         Err(_) => path.extension().is_none_or(|e| e != "safetensors"),
     }
 }

@@ -238,10 +238,7 @@ fn read_results(path: &Path) -> Result<Results> {
 fn whole(description: &Description, nodes: usize, node_set: Option<NodeSet>) -> Description {
     let mut whole = description.clone();
     match &mut whole {
-        Description::Certify(run) => {
-            (run.input.part, run.nodes, run.node_set) = (None, nodes, node_set);
-        }
-        Description::Radius(run) => {
+        Description::Certify(run) | Description::Radius(run) => {
             (run.input.part, run.nodes, run.node_set) = (None, nodes, node_set);
         }
         // Runs against removed edges take whole graphs only.

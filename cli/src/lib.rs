@@ -38,6 +38,7 @@ pub mod reproduce;
 pub mod run;
 pub mod study;
 pub mod summary;
+pub mod tally;
 mod told;
 pub mod train;
 #[cfg(feature = "laboratory")]

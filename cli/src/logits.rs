@@ -26,7 +26,7 @@ pub struct LogitsArguments {
     /// The logits that your framework computes (.npy, .npz, FILE.npz:NAME or text; nodes × classes): make sure that they are
     /// those of the network read here. Text and 32 bits must agree to 1e-4 of the largest logit, 64 bits to 1e-9; rows of
     /// log_softmax are fine
-    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    #[arg(long, value_name = "FILE", help_heading = "Model", hide_short_help = true)]
     pub logits: Option<PathBuf>,
 }
 

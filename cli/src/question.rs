@@ -14,9 +14,7 @@ impl Args for QuestionArguments {
             let arg = match word.value {
                 Value::None => arg.action(ArgAction::SetTrue),
                 Value::Needed(value) => arg.value_name(value),
-                Value::Optional(value, usual) => {
-                    arg.value_name(value).num_args(0..=1).require_equals(true).default_missing_value(usual)
-                }
+                Value::Optional(value, usual) => arg.value_name(value).num_args(0..=1).default_missing_value(usual),
             };
             command.arg(match word.short {
                 Some(letter) => arg.short(letter),

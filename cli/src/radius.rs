@@ -2,12 +2,13 @@
 
 use clap::Args;
 use gcnproof::edges::Edges;
-use gcnproof::{Flips, Words};
+use gcnproof::{Effort, Flips, Words};
 use gcnproof_results::record::description::Class;
+use gcnproof_run::effort::limit_words;
 use gcnproof_run::flips::FlipOptions;
 use gcnproof_run::ids::Ids;
 use gcnproof_run::question::NodeQuestion;
-use miette::Result;
+use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::deployed::DeployedArguments;
@@ -18,12 +19,12 @@ use super::logits::{LogitsArguments, refuse_logits};
 use super::run::{Format, RunArguments};
 use super::told::Told;
 
-/// For each node the largest Q that is certified and the smallest Q with a witness (q fixed).
+/// For each node the largest Q at which it is proved robust, and the smallest Q at which an attack is known (q fixed).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof radius cora.npz gcn.safetensors -q 1%
-  gcnproof radius cora.npz gcn.safetensors -q 1% --complete            (the exact radius)
-  gcnproof radius cora.npz gcn.safetensors --edges remove -e 3 --complete   (in removed edges)
+  gcnproof radius cora.npz gcn.safetensors -q 1% --bounds-only         (the quick pass: an interval for some nodes)
+  gcnproof radius cora.npz gcn.safetensors --edges remove -e 3         (in removed edges)
   gcnproof radius cora.npz gcn.safetensors -q 14 --max-Q 50 --nodes 0-499 --out radius.csv
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -33,15 +34,21 @@ pub struct Radius {
     #[command(flatten)]
     local: LocalArguments,
     /// Nothing above this Q is tried
-    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget", conflicts_with = "edges")]
+    #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget", conflicts_with = "edges", allow_negative_numbers = true)]
     max_global: usize,
+    /// What `certify` takes; here the number is looked for
+    #[arg(short = 'Q', long = "global", value_name = "N", hide = true, allow_negative_numbers = true)]
+    global: Option<String>,
+    /// The same for removed edges
+    #[arg(short = 'E', long = "edges-global", value_name = "N", hide = true, allow_negative_numbers = true)]
+    edges_global: Option<String>,
     #[command(flatten)]
     edges: EdgeArguments,
     /// With --edges: nothing above this E is tried
-    #[arg(long = "max-E", value_name = "N", default_value_t = 1000, requires = "edges", value_parser = edges::removals, help_heading = "Edges")]
+    #[arg(long = "max-E", value_name = "N", default_value_t = 1000, requires = "edges", value_parser = edges::removals, help_heading = "Edges", hide_short_help = true, allow_negative_numbers = true)]
     max_edges: usize,
     /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
-    #[arg(long, value_name = "IDS|FILE")]
+    #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     #[command(flatten)]
     search: SearchArguments,
@@ -57,8 +64,16 @@ impl Radius {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        self.search.check(false, "add --complete, or leave the limit out")?;
-        if self.edges.wanted()? { self.remove_edges() } else { self.flip() }
+        let asked = [("-Q", "--max-Q", &self.global), ("--edges remove -E", "--max-E", &self.edges_global)];
+        if let Some((option, instead, Some(number))) = asked.into_iter().find(|(_, _, number)| number.is_some()) {
+            return Err(miette!(
+                help = format!(
+                    "{instead} {number} says how far it looks; `gcnproof certify {option} {number}` decides one number"
+                ),
+                "{option} {number}: radius itself looks for the largest number that each node withstands"
+            ));
+        }
+        if self.edges.wanted(None)? { self.remove_edges() } else { self.flip() }
     }
 
     fn flip(self) -> Result<u8> {
@@ -112,7 +127,7 @@ impl Radius {
 
     /// Runs it and tells what was found.
     fn answer<A: Told>(&self, question: NodeQuestion<A>, limit: usize) -> Result<u8> {
-        let asked = question.nodes.len();
+        let (asked, effort, deployed) = (question.nodes.len(), question.effort, A::is_deployed(&question));
         let found = question.radii(limit)?;
         let radii: Vec<(Option<u64>, Option<u64>)> =
             found.rows.iter().map(|row| (row.certified, row.attacked)).collect();
@@ -133,10 +148,25 @@ impl Radius {
                 found.rows.len(),
                 A::EASY_FIRST
             )?,
-            Format::Table => print_table(&summary, &A::WORDS)?,
+            Format::Table => {
+                print_table(&summary, &A::WORDS)?;
+                let open = found.rows.iter().filter(|row| is_open(row.certified, row.attacked, limit)).count();
+                if let (1.., Effort::Complete(limits), false) = (open, effort, deployed) {
+                    say!(
+                        "{open} of them lie between both numbers: the search was stopped at {}",
+                        limit_words(&limits)
+                    )?;
+                }
+            }
         }
         Ok(if found.interrupted { 130 } else { 0 })
     }
+}
+
+/// Is something left to find out about a node up to the limit?
+fn is_open(certified: Option<u64>, attacked: Option<u64>, limit: usize) -> bool {
+    let first_open = certified.map_or(0, |q| q.saturating_add(1));
+    first_open <= limit as u64 && attacked.is_none_or(|q| q > first_open)
 }
 
 /// Mean and percentiles of both radii. A node without a witness counts with the limit of the search.
@@ -155,6 +185,7 @@ fn summarise(radii: &[(Option<u64>, Option<u64>)], limit: usize, words: &Words) 
         "nodes": radii.len(),
         "exact": radii.iter().filter(exact).count(),
         "not_attacked": radii.iter().filter(|radius| radius.1.is_none()).count(),
+        "at_limit": radii.iter().filter(|radius| radius.0 >= Some(limit as u64)).count(),
         "limit": limit,
     });
     summary[words.certified] = statistics(radii.iter().filter_map(|radius| radius.0).collect());
@@ -163,21 +194,33 @@ fn summarise(radii: &[(Option<u64>, Option<u64>)], limit: usize, words: &Words) 
 }
 
 fn print_table(summary: &Value, words: &Words) -> Result<()> {
-    say!("{:<22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}", "", "mean", "p10", "p25", "median", "p75", "p90", "max")?;
-    for (name, column) in [("largest certified", words.certified), ("smallest attacked", words.attacked)] {
+    let limit = summary["limit"].as_u64().unwrap_or(u64::MAX);
+    // Nodes that are certified up to the limit, or not attacked there, have larger numbers than were looked at.
+    let beyond = |count: &Value| count.as_u64() > Some(0);
+    let rows = [
+        ("largest certified", words.certified, beyond(&summary["at_limit"])),
+        ("smallest attacked", words.attacked, beyond(&summary["not_attacked"])),
+    ];
+    say!("{:<22}{:>10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}", "", "mean", "p10", "p25", "median", "p75", "p90", "max")?;
+    for (name, column, beyond) in rows {
         let s = &summary[column];
-        let name = format!("{name} {}", words.global);
-        put!("{name:<22}{:>8.2}", s["mean"].as_f64().unwrap_or(f64::NAN))?;
+        let mean = s["mean"].as_f64().unwrap_or(f64::NAN);
+        let mean = if beyond { format!("≥ {mean:.2}") } else { format!("{mean:.2}") };
+        put!("{:<22}{mean:>10}", format!("{name} {}", words.global))?;
         for column in ["p10", "p25", "median", "p75", "p90", "max"] {
-            put!("{:>8}", s[column].to_string())?;
+            let shown = match s[column].as_u64() {
+                None => "-".into(),
+                Some(number) if number > limit => format!("> {limit}"),
+                Some(number) => number.to_string(),
+            };
+            put!("{shown:>8}")?;
         }
         say!("")?;
     }
     say!(
-        "\n{} nodes; the radius is known exactly for {}; no attack with up to {} {} was found for {}",
+        "\n{} nodes; the radius is known exactly for {}; no attack with up to {limit} {} was found for {}",
         summary["nodes"],
         summary["exact"],
-        summary["limit"],
         words.things,
         summary["not_attacked"]
     )

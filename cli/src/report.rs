@@ -1,6 +1,6 @@
 //! `gcnproof report`: makes one HTML page from result files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gcnproof_files::GraphOptions;
@@ -14,9 +14,9 @@ use miette::{Result, miette};
 use serde_json::json;
 
 use super::input::{GraphArguments, PassingArguments};
-use super::run::Format;
+use super::run::{Format, untouched};
 
-/// Draw a self-contained HTML page from results: eight figures, and an explorer with a map and a table of all nodes.
+/// Draw a self-contained HTML page from results: nine figures, and an explorer with a map and a table of all nodes.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --complete --out study && gcnproof report study --out report.html
@@ -43,6 +43,9 @@ pub struct Report {
     models: Vec<PathBuf>,
     #[command(flatten)]
     passing: PassingArguments,
+    /// Overwrite the page and its figures
+    #[arg(long, help_heading = "Output")]
+    force: bool,
     /// The heading of the page
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     title: Option<String>,
@@ -66,6 +69,8 @@ impl Report {
                 path.display()
             ));
         }
+        check_results(&self.results)?;
+        untouched(&self.out, self.force, None)?;
         let sources = Sources::read(&self.results)?;
         let (path, options) = match (&self.graph, &sources.graph) {
             (Some(path), _) => (Some(path.clone()), self.options.options()),
@@ -115,4 +120,21 @@ impl Report {
         }
         Ok(0)
     }
+}
+
+/// Graphs and models stand behind options of their own.
+fn check_results(paths: &[PathBuf]) -> Result<()> {
+    let ends = |path: &Path, end: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end));
+    let other = |path: &&PathBuf| ends(path, "npz") || ends(path, "safetensors");
+    let Some(path) = paths.iter().find(other) else { return Ok(()) };
+    let is_graph = ends(path, "npz") && gcnproof_files::read_model(path).is_err();
+    let (what, option) = if is_graph { ("graph", "--graph") } else { ("model", "--graph GRAPH --model") };
+    Err(miette!(
+        help = format!(
+            "run `gcnproof certify GRAPH MODEL -Q 12 --out results.parquet` first, then `gcnproof report results.parquet {option} {}`",
+            path.display()
+        ),
+        "{}: is a {what}, but a report is made of results",
+        path.display()
+    ))
 }

@@ -105,7 +105,7 @@ impl Table1 {
         let description = Description::Table1(TableRun { graphs, settings });
         let keys: Vec<u64> = (0..cells.len() as u64).collect();
         let mut failure = None;
-        let (rows, interrupted) = self.run.rows(
+        let (rows, interrupted) = self.run.run().rows(
             TableRecord::SCHEMA,
             &description,
             &keys,

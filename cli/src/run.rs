@@ -9,15 +9,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use gcnproof::{Budget, CertifierBuilder, Graph, Network};
 use gcnproof_report::origin::command_line;
-use gcnproof_results::Column;
-use gcnproof_results::record::consistent::Row;
-use gcnproof_results::record::description::Description;
 use gcnproof_run::host::{Host, Progress};
 use gcnproof_run::run::Run;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use miette::{IntoDiagnostic, Result};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use miette::{IntoDiagnostic, Result, miette};
 
 use super::output;
 
@@ -41,14 +36,30 @@ pub struct RunArguments {
     #[arg(long, requires = "out", help_heading = "Output")]
     pub resume: bool,
     /// Overwrite what is there, finished or not
-    #[arg(long, requires = "written", conflicts_with = "resume", help_heading = "Output")]
+    #[arg(long, requires = "written", conflicts_with = "resume", help_heading = "Output", hide_short_help = true)]
     pub force: bool,
     /// Standard output: a table or JSON
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output", hide_short_help = true)]
     pub format: Format,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Output", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", help_heading = "Output", hide_short_help = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+}
+
+/// Refuses to touch a file or folder that is there, unless that was asked for. Commands
+/// that can go on with an interrupted run pass whether they were told to.
+///
+/// # Errors
+/// If it is there.
+pub fn untouched(path: &Path, force: bool, resume: Option<bool>) -> Result<()> {
+    if force || resume == Some(true) || !path.exists() {
+        return Ok(());
+    }
+    let help = match resume {
+        Some(_) => "go on with an interrupted run by --resume, start over by --force, or choose another name",
+        None => "overwrite it by --force, or choose another name",
+    };
+    Err(miette!(help = help, "{} exists already", path.display()))
 }
 
 /// Set by Ctrl-C: what is running finishes, what is done is kept.
@@ -124,8 +135,8 @@ impl Host for Process {
         note!("{line}");
     }
 
-    fn begin(&self, length: usize) -> Box<dyn Progress> {
-        let bar = progress_bar(length, 0);
+    fn begin(&self, length: usize, before: usize) -> Box<dyn Progress> {
+        let bar = progress_bar(length, before as u64);
         begin();
         Box::new(Shown { bar, before: None })
     }
@@ -184,21 +195,6 @@ impl RunArguments {
     /// The run that the arguments describe.
     pub fn run(&self) -> Run {
         run(self.out.clone(), self.resume, self.force)
-    }
-
-    /// See [`Run::rows`].
-    pub fn rows<T>(
-        &self,
-        schema: &'static [Column],
-        description: &Description,
-        keys: &[u64],
-        key: fn(&T) -> u64,
-        work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
-    ) -> Result<(Vec<T>, bool)>
-    where
-        T: Row + Serialize + DeserializeOwned + Clone + Send,
-    {
-        self.run().rows(schema, description, keys, key, work)
     }
 }
 
@@ -272,10 +268,11 @@ pub fn progress_bar(length: usize, before: u64) -> ProgressBar {
         return bar().insert(hidden.with_position(before)).clone();
     }
     let bar = ProgressBar::new(length as u64).with_position(before);
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {rate}  {eta} left  {msg}");
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {pace}  {msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.set_style(style.with_key("rate", move |state: &ProgressState, text: &mut dyn Write| {
-        let _ = text.write_str(&rate(state.pos().saturating_sub(before), state.elapsed().as_secs_f64()));
+    bar.set_style(style.with_key("pace", move |state: &ProgressState, text: &mut dyn Write| {
+        let done = state.pos().saturating_sub(before);
+        let _ = text.write_str(&pace(done, state.elapsed().as_secs_f64(), state.eta()));
     }));
     bar.reset_eta();
     bar.enable_steady_tick(Duration::from_millis(200));
@@ -302,6 +299,11 @@ fn copies(folder: &Path, results: Option<&Path>) -> Result<String> {
     Ok(told)
 }
 
+/// The rate and the time left; before the first thing is done nobody knows them.
+fn pace(done: u64, seconds: f64, left: Duration) -> String {
+    if done == 0 { "…".into() } else { format!("{}  {} left", rate(done, seconds), HumanDuration(left)) }
+}
+
 /// So many things in so many seconds, as people read it: `0.25/s`, `7.4/s`, `1967/s`.
 pub fn rate(count: u64, seconds: f64) -> String {
     let rate = count as f64 / seconds.max(1e-9);
@@ -315,6 +317,12 @@ pub fn rate(count: u64, seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pace_is_known_after_the_first_row() {
+        assert_eq!(pace(0, 3.0, Duration::ZERO), "…");
+        assert_eq!(pace(6, 3.0, Duration::from_secs(45)), "2.0/s  45 seconds left");
+    }
 
     #[test]
     fn rates_have_few_digits() {

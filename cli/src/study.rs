@@ -9,7 +9,7 @@ use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{GraphFile, GraphOptions, read_graph};
 use gcnproof_report::origin::{command_line, date};
 use gcnproof_results::record::RadiusRecord;
-use gcnproof_results::record::study::{Manifest, graph_path, names};
+use gcnproof_results::record::study::{Manifest, graph_path, manifest_path, names};
 use gcnproof_run::reproduction::write_model;
 use gcnproof_run::run::make_folder;
 use gcnproof_run::study_run::{Plan, Results, Subject};
@@ -18,18 +18,19 @@ use serde_json::{Value, json};
 
 use super::effort;
 use super::input::{self, GraphArguments, Input, LocalArguments, ModelArguments, PassingArguments};
-use super::run::{Format, RunArguments, host};
+use super::run::{Format, RunArguments, host, untouched};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
 ///
-/// What is there already is not computed again: an interrupted study goes on when it is run again.
+/// A folder that holds a study is refused; --resume goes on with it, and what is there is not computed again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   gcnproof study cora.npz gcn.safetensors --out study
   gcnproof study cora_ml.npz standard.npz robust.npz --max-Q 100 --complete --out study
+  gcnproof study cora_ml.npz standard.npz robust.npz --max-Q 100 --complete --out study --resume      (after an interruption)
   gcnproof report study --out report.html
 
-Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (run it again to go on).")]
+Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (--resume goes on).")]
 pub struct Study {
     /// The graph (.npz with adj_*, attr_* and labels, or with edge_index, x and y)
     graph: PathBuf,
@@ -68,8 +69,11 @@ pub struct Study {
     /// The folder of the study
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: PathBuf,
-    /// Compute everything anew
+    /// Go on with the study in the folder: what is there is not computed again
     #[arg(long, help_heading = "Output")]
+    resume: bool,
+    /// Compute everything anew
+    #[arg(long, conflicts_with = "resume", help_heading = "Output")]
     force: bool,
     /// Standard output: a table or JSON
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
@@ -83,6 +87,7 @@ impl Study {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run(None).prepare()?;
+        untouched(&manifest_path(&self.out), self.force, Some(self.resume))?;
         make_folder(&self.out)?;
         let graph_name =
             self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());

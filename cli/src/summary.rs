@@ -5,8 +5,10 @@ use std::fmt::Write;
 
 use gcnproof::{DeployedVerdict, Direction, Reason, Verdict};
 use gcnproof_results::record::NodeRecord;
-use gcnproof_results::record::description::{BudgetRecord, LocalRecord};
+use gcnproof_results::record::description::{BudgetRecord, EffortRecord, LocalRecord};
 use serde::Serialize;
+
+use gcnproof_run::effort::{limit_words, limits};
 
 use super::run;
 
@@ -105,6 +107,23 @@ pub struct Step {
     pub search_nodes: u64,
 }
 
+fn rows_of(steps: &[Step], name: &str) -> usize {
+    steps.iter().filter(|step| step.step == name).map(|step| step.nodes).sum()
+}
+
+/// Says that nodes were given up at a limit, and at which; empty if none was.
+pub fn limit_line(nodes: usize, effort: Option<EffortRecord>) -> String {
+    match effort {
+        Some(effort) if nodes > 0 => {
+            let limit = limit_words(&limits(effort.time_limit, effort.node_limit));
+            format!(
+                "the search for {nodes} nodes was stopped at {limit}; --complete has none, --time-limit sets another\n"
+            )
+        }
+        _ => String::new(),
+    }
+}
+
 /// Has a step decided this row?
 type Decides = fn(&NodeRecord) -> bool;
 
@@ -120,6 +139,15 @@ const STEPS: [(&str, Decides); 10] = [
     ("witness of the search", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes > 0),
     ("given up at a limit", |row| row.reason == Reason::Limit),
     ("left open", |row| row.reason == Reason::BoundNotPositive),
+];
+
+/// The steps as people read them.
+const SHOWN: [(&str, &[&str]); 5] = [
+    ("bounds", &["path bound", "paper's bound", "anchored bound", "mixtures"]),
+    ("an attack", &["witness", "witness of the search"]),
+    ("search", &["column generation", "branch and price"]),
+    ("given up at a limit", &["given up at a limit"]),
+    ("not searched", &["left open"]),
 ];
 
 impl Group {
@@ -173,7 +201,7 @@ impl Summary {
     }
 
     /// As a table.
-    pub fn table(&self, budget: &BudgetRecord) -> String {
+    pub fn table(&self, budget: &BudgetRecord, effort: Option<EffortRecord>) -> String {
         let mut text = String::new();
         let local = match &budget.local {
             LocalRecord::PerNode(_) => "q given by node".to_string(),
@@ -191,8 +219,10 @@ impl Summary {
             "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
             "", "nodes", "robust", "non-robust", "undecided", "accuracy", "mean margin"
         );
+        // Where all nodes are labelled, or none is, the parts repeat the whole.
+        let parts = self.labelled.nodes.min(self.unlabelled.nodes);
         for (name, group) in [("all", &self.all), ("labelled", &self.labelled), ("unlabelled", &self.unlabelled)] {
-            if group.nodes == 0 && name != "all" {
+            if parts == 0 && name != "all" {
                 continue;
             }
             let share = |count: usize| format!("{count} ({:.1} %)", 100.0 * count as f64 / group.nodes.max(1) as f64);
@@ -208,19 +238,30 @@ impl Summary {
                 number(group.mean_margin, 4),
             );
         }
-        text.push('\n');
+        let _ = writeln!(
+            text,
+            "\nmargin: how far (in logits) the class stays ahead of all others under the worst attack, at least; the mean is over nodes"
+        );
         for (name, count) in
-            [("the paper's bound", self.certified_by_paper), ("the anchored bound", self.certified_by_anchored)]
+            [("the paper's bound", self.certified_by_paper), ("our anchored bound", self.certified_by_anchored)]
         {
             if let Some(count) = count {
                 let _ = writeln!(text, "certified by {name} alone: {count}");
             }
         }
         let _ = writeln!(text, "\n{:<24}{:>8}{:>12}{:>14}", "decided by", "nodes", "seconds", "tree nodes");
-        for Step { step, nodes, seconds, search_nodes } in &self.steps {
-            let _ = writeln!(text, "{step:<24}{nodes:>8}{seconds:>12.2}{search_nodes:>14}");
+        for (name, steps) in SHOWN {
+            let of: Vec<&Step> = self.steps.iter().filter(|step| steps.contains(&step.step)).collect();
+            let (nodes, tree): (usize, u64) =
+                (of.iter().map(|step| step.nodes).sum(), of.iter().map(|step| step.search_nodes).sum());
+            let seconds: f64 = of.iter().map(|step| step.seconds).sum();
+            if nodes > 0 {
+                let _ = writeln!(text, "{name:<24}{nodes:>8}{seconds:>12.2}{tree:>14}");
+            }
         }
         text.push('\n');
+        let given_up = rows_of(&self.steps, "given up at a limit");
+        text += &limit_line(given_up, effort);
         if self.ties > 0 {
             let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
         }

@@ -43,7 +43,7 @@ impl Told for Flips {
     }
 
     fn table(summary: &Summary, run: &Description) -> String {
-        run.budget().map_or_else(String::new, |budget| summary.table(budget))
+        run.budget().map_or_else(String::new, |budget| summary.table(budget, run.effort()))
     }
 
     fn minima(found: &Found<Flips>) -> String {
@@ -61,7 +61,7 @@ impl Told for Edges {
     }
 
     fn table(summary: &EdgeSummary, run: &Description) -> String {
-        run.edges().map_or_else(String::new, |run| summary.table(&run.edges))
+        run.edges().map_or_else(String::new, |run| summary.table(&run.edges, run.effort))
     }
 
     fn minima(found: &Found<Edges>) -> String {

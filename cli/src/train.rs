@@ -176,12 +176,10 @@ impl Train {
                 self.output.out.display()
             ));
         }
-        if self.output.out.exists() && !self.output.force && !self.output.resume {
-            return Err(miette!(
-                help = "give another name, --force to overwrite it, or --resume to go on with an interrupted run",
-                "{} exists already",
-                self.output.out.display()
-            ));
+        let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
+        // Where a run was interrupted, its checkpoint is there and its model is not.
+        for path in [&self.output.out, &checkpoint].into_iter().chain(&self.output.log) {
+            run::untouched(path, self.output.force, Some(self.output.resume))?;
         }
         let settings = self.settings();
         settings.check()?;
@@ -201,7 +199,6 @@ impl Train {
             settings: settings.clone(),
         };
         let mut trainer = Trainer::new(&graph, &budget, &split, settings, &rules)?;
-        let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
         if self.output.resume {
             trainer.load(&checkpoint, &identity)?;
             note!("resuming after iteration {}", trainer.iteration());

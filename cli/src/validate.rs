@@ -156,7 +156,7 @@ impl Validate {
         let certifier = certifier(&graph, &network, budget).effort(effort).build();
         let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
         let (rows, interrupted) =
-            self.run.rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
+            self.run.run().rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
                 // One target at a time per thread, in the order of the list, so that large ones do not meet at the end.
                 by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
                     if !stopped() {

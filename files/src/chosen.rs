@@ -2,8 +2,23 @@
 
 use crate::FileError;
 use crate::archive::listed;
-use crate::names::{LayerNames, ModelNames};
 use std::collections::BTreeSet;
+
+/// The tensors of one layer, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LayerNames {
+    pub weight: String,
+    pub bias: Option<String>,
+    pub inner_bias: Option<String>,
+    /// Are the weights stored as [out, in]?
+    pub transposed: bool,
+}
+
+/// All layers in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelNames {
+    pub layers: Vec<LayerNames>,
+}
 
 /// A tensor's name and sides.
 type Shaped = (String, Vec<usize>);

@@ -3,6 +3,11 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
+/// The naming schemes, for complaints.
+pub(crate) const SCHEMES: &str = "PyTorch Geometric `convs.0.lin.weight` [out, in] with `convs.0.bias` (or \
+     `conv1.lin.weight` with `conv1.bias`); `W1` [in, out] with `b1`; `conv:0.weights` [in, out] \
+     with `conv:0.bias`";
+
 /// What is wrong with a file. Every variant names the file, the entry within it, and the remedy
 /// (as the diagnostic's help text). Boxed texts keep the enum under the 128 bytes that clippy allows
 /// an error.
@@ -224,6 +229,26 @@ pub enum FileError {
         /// The first one's weight.
         value: f64,
     },
+    /// Edges that a list names more than once.
+    #[error("{file}: `{entry}`: {count} edges are listed more than once (the first: {row} -> {column}, {times} times)")]
+    #[diagnostic(help(
+        "`--unweight` reads each of them once. A model that was trained on this list has counted them {times} times: save \
+         `torch_geometric.utils.coalesce(edge_index)` and train on it"
+    ))]
+    Repeated {
+        /// The file.
+        file: String,
+        /// The array.
+        entry: String,
+        /// How many edges are listed more than once.
+        count: usize,
+        /// The first one's row.
+        row: u32,
+        /// The first one's column.
+        column: u32,
+        /// How often it is listed.
+        times: usize,
+    },
     /// Edges without their mirror image.
     #[error(
         "{file}: `{entry}`: {count} of {total} edges have no mirror image \
@@ -286,7 +311,7 @@ pub enum FileError {
     },
     /// Tensors follow two naming schemes at once.
     #[error("{file}: tensors `{first}` and `{second}` follow two different naming schemes")]
-    #[diagnostic(help("keep one model per file, and name all of it by one of: {}", crate::names::SCHEMES))]
+    #[diagnostic(help("keep one model per file, and name all of it by one of: {}", SCHEMES))]
     MixedSchemes {
         /// The file.
         file: String,
@@ -359,7 +384,9 @@ pub enum FileError {
     },
     /// A line of a text file is not an integer.
     #[error("{file}: line {line}: {problem}")]
-    #[diagnostic(help("write one integer per line; everything after `#` is a comment"))]
+    #[diagnostic(help(
+        "write one integer per line, or all in one line with commas between; everything after `#` is a comment"
+    ))]
     Line {
         /// The file.
         file: String,

@@ -1,45 +1,10 @@
 //! Graph files: adjacency, 0/1 attributes, labels and names from an npz file.
 
 use crate::part::{self, GraphOrPart};
-use crate::parts::Reader;
+use crate::parts::{LAYOUT, Reader};
 use crate::source::{self, Kind};
-use crate::{FileError, Pattern, digest};
+use crate::{FileError, GraphFile, GraphOptions, Pattern, digest};
 use std::path::Path;
-
-/// What may be changed while reading; by default nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GraphOptions {
-    /// Read every nonzero attribute as 1.
-    pub binarize: bool,
-    /// Add the missing direction of every edge.
-    pub symmetrize: bool,
-    /// Read every nonzero weight as 1.
-    pub unweight: bool,
-}
-
-/// An attributed graph as its file has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GraphFile {
-    /// Who is linked to whom: square, symmetric, self-loops kept as the file has them.
-    pub adjacency: Pattern,
-    /// Which node (row) has which attribute (column).
-    pub attributes: Pattern,
-    /// The class of each node, if the file has `labels`; a negative label is `None`.
-    pub labels: Option<Vec<Option<u32>>>,
-    /// One name for each node.
-    pub node_names: Option<Vec<String>>,
-    /// One name for each attribute.
-    pub attribute_names: Option<Vec<String>>,
-    /// One name for each class.
-    pub class_names: Option<Vec<String>>,
-    /// SHA-256 (lowercase hex) over the content after [`GraphOptions`], names excluded. Integers
-    /// are little-endian. The bytes are: `gcnproof-graph-v1\n`; N and D as u64; the adjacency's
-    /// N + 1 row offsets as u64, then its column ids as u32; the same for the attributes; then 0
-    /// as u64 without labels, or 1 as u64 and each node's label as u64 (2^64 - 1 if unlabelled).
-    pub digest: String,
-    /// What a user should be told: what was left out, and what was changed on request.
-    pub notes: Vec<String>,
-}
 
 impl GraphFile {
     /// A graph that was not read from a file: without names, with its digest.
@@ -50,12 +15,6 @@ impl GraphFile {
         GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes: Vec::new() }
     }
 }
-
-/// How to get a file of the right form, for complaints about a missing part.
-pub(crate) const LAYOUT: &str = "from PyTorch Geometric: `np.savez(path, edge_index=data.edge_index, x=data.x, y=data.y)`; or \
-     save a graph as CSR parts: `np.savez(path, adj_data=A.data, adj_indices=A.indices, \
-     adj_indptr=A.indptr, adj_shape=A.shape, attr_data=X.data, attr_indices=X.indices, \
-     attr_indptr=X.indptr, attr_shape=X.shape, labels=labels)` with scipy CSR matrices A and X";
 
 /// Reads a graph from an npz file.
 ///
@@ -120,7 +79,7 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         // A list of edges does not say how many nodes there are; the rows of the attributes do.
         Some(edges) => {
             let (attributes, entry) = reader.attribute_matrix()?;
-            let adjacency = reader.edges(edges, attributes.rows)?;
+            let adjacency = reader.edges(edges, attributes.rows, options)?;
             (reader.adjacency(name, edges, adjacency, options)?, attributes, entry)
         }
     };

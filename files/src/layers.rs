@@ -1,7 +1,7 @@
 //! Tensors put together into layers whose sizes fit.
 
 use crate::array::spell;
-use crate::names::{LayerNames, ModelNames};
+use crate::chosen::{LayerNames, ModelNames};
 use crate::tensors::{Tensor, Tensors};
 use crate::{DenseMatrix, FileError, LayerFile, Precision};
 

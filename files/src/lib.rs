@@ -39,6 +39,7 @@ mod archive;
 mod array;
 mod chain;
 mod chosen;
+mod content;
 mod described;
 mod description;
 mod digest;
@@ -61,18 +62,16 @@ mod tensors;
 mod triplets;
 pub mod write;
 
+pub use content::{GraphFile, GraphOptions, LayerFile, ModelFile, Precision};
 pub use described::{Described, DescribedLayer, DescribedTerm, Place};
 pub use digest::ids as digest_ids;
 pub use digest::matrix as matrix_digest;
 pub use error::FileError;
-pub use graph::{GraphFile, GraphOptions, parse_graph, parse_graph_or_part, read_graph, read_graph_or_part};
-pub use integers::{parse_integers, read_integers};
+pub use graph::{parse_graph, parse_graph_or_part, read_graph, read_graph_or_part};
+pub use integers::{parse_integers, read_ends, read_integers};
 pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
-pub use model::{
-    LayerFile, ModelFile, ModelOptions, Precision, describe_model, parse_model, parse_model_with, read_model,
-    read_model_with,
-};
+pub use model::{ModelOptions, describe_model, parse_model, parse_model_with, read_model, read_model_with};
 pub use part::{GraphOrPart, LongestRows, PartFile};
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};

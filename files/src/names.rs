@@ -2,13 +2,9 @@
 
 use crate::FileError;
 use crate::archive::listed;
-use crate::chosen::{self, ATTENTION};
+use crate::chosen::{self, ATTENTION, LayerNames, ModelNames};
+use crate::error::SCHEMES;
 use std::collections::BTreeMap;
-
-/// The naming schemes, for complaints.
-pub(crate) const SCHEMES: &str = "PyTorch Geometric `convs.0.lin.weight` [out, in] with `convs.0.bias` (or \
-     `conv1.lin.weight` with `conv1.bias`); `W1` [in, out] with `b1`; `conv:0.weights` [in, out] \
-     with `conv:0.bias`";
 
 /// Wrappers (DataParallel, Lightning and the like) put these before every name.
 const PREFIXES: [&str; 3] = ["module.", "model.", "gnn."];
@@ -39,22 +35,6 @@ enum Role {
     Bias,
     /// A bias inside the linear map, so added before messages are passed.
     InnerBias,
-}
-
-/// The tensors of one layer, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LayerNames {
-    pub weight: String,
-    pub bias: Option<String>,
-    pub inner_bias: Option<String>,
-    /// Are the weights stored as [out, in]?
-    pub transposed: bool,
-}
-
-/// All layers in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModelNames {
-    pub layers: Vec<LayerNames>,
 }
 
 /// Sorts tensor names into layers. Every name must have its place: a tensor that is left over

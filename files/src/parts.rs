@@ -2,11 +2,16 @@
 
 use crate::archive::{Archive, listed};
 use crate::array::{Array, spell};
-use crate::graph::LAYOUT;
 use crate::header::Element;
 use crate::triplets::{self, Sorted};
 use crate::{FileError, GraphOptions, Pattern, SparseMatrix};
 use std::collections::BTreeSet;
+
+/// How to get a file of the right form, for complaints about a missing part.
+pub(crate) const LAYOUT: &str = "from PyTorch Geometric: `np.savez(path, edge_index=data.edge_index, x=data.x, y=data.y)`; or \
+     save a graph as CSR parts: `np.savez(path, adj_data=A.data, adj_indices=A.indices, \
+     adj_indptr=A.indptr, adj_shape=A.shape, attr_data=X.data, attr_indices=X.indices, \
+     attr_indptr=X.indptr, attr_shape=X.shape, labels=labels)` with scipy CSR matrices A and X";
 
 /// Lists of edges, by the name they have in PyTorch Geometric and in the `.npz` files of its datasets.
 const EDGES: [&str; 2] = ["edge_index", "edges"];
@@ -72,6 +77,12 @@ impl<'bytes> Reader<'bytes> {
         let own = self.archive.has("attr_data") || self.archive.has("attr_matrix");
         match ATTRIBUTES.into_iter().find(|name| !own && self.archive.has(name)) {
             Some(name) => Ok((triplets::dense(&self.take(name)?)?, name.into())),
+            // Beside a list of edges, attributes are one dense array.
+            None if !own && self.edge_list().is_some() => {
+                let remedy = "save the attributes of all nodes with the edges: `np.savez(path, edge_index=data.edge_index, x=data.x, \
+                              y=data.y)`";
+                Ok((triplets::dense(&self.archive.required("x", remedy)?)?, "x".into()))
+            }
             None => self.matrix("attr"),
         }
     }
@@ -84,7 +95,7 @@ impl<'bytes> Reader<'bytes> {
 
     /// The adjacency from a list of edges: `edge_index` is [2, edges], `edges` is [edges, 2]. Edges that are listed more than
     /// once count so often, as in PyTorch Geometric, and `edge_weight` is what each counts.
-    pub fn edges(&mut self, name: &str, nodes: usize) -> Result<SparseMatrix, FileError> {
+    pub fn edges(&mut self, name: &str, nodes: usize, options: &GraphOptions) -> Result<SparseMatrix, FileError> {
         let array = self.take(name)?;
         let by_side = name == "edge_index";
         let count = match (array.shape(), by_side) {
@@ -97,7 +108,8 @@ impl<'bytes> Reader<'bytes> {
         };
         let ends = array.integers()?;
         let place = |edge: usize, end: usize| if by_side { end * count + edge } else { 2 * edge + end };
-        let weights = match self.archive.has("edge_weight") {
+        let is_weighted = self.archive.has("edge_weight");
+        let weights = match is_weighted {
             false => vec![1.0; count],
             true => {
                 let weights = self.take("edge_weight")?;
@@ -115,12 +127,24 @@ impl<'bytes> Reader<'bytes> {
                 _ => {
                     let at = place(edge, which);
                     let problem = format!("is {}, but the graph has nodes 0 to {}", ends[at], nodes - 1);
-                    Err(array.element(at, problem, "save edges and attributes of the same nodes".into()))
+                    // Counted from 1, all ids are there but for 0, and one more than there are nodes.
+                    let from_one = ends.iter().all(|&end| end >= 1 && end <= nodes as i64);
+                    let remedy = match from_one {
+                        true => format!("ids start at 0, and these seem to start at 1: save `{name} - 1`"),
+                        false => "save edges and attributes of the same nodes".into(),
+                    };
+                    Err(array.element(at, problem, remedy))
                 }
             };
             cells.push((end(0)?, end(1)?, weight));
         }
         cells.sort_by_key(|&(row, column, _)| (row, column));
+        let repeated = || cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|cell| cell.len() > 1);
+        if let Some(first) = repeated().next().filter(|_| !is_weighted && !options.unweight) {
+            let (file, entry, count) = (array.file.clone(), name.into(), repeated().count());
+            let (row, column, _) = first[0];
+            return Err(FileError::Repeated { file, entry, count, row, column, times: first.len() });
+        }
         let mut matrix =
             SparseMatrix { rows: nodes, columns: nodes, offsets: vec![0; nodes + 1], indices: vec![], values: vec![] };
         for cell in cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {

@@ -323,7 +323,7 @@ fn edge_lists_and_dense_attributes() {
         refused(file.clone().with(edges, pairs(!by_side)), &[edges, "`.T`"]);
         let weights = file.clone().with("edge_weight", f32s(&[1.0, 1.0, 0.5, 0.5]));
         refused(weights, &[edges, "2 of 4 edges have a weight"]);
-        refused(file.without(attributes), &["attr_data", "edge_index=data.edge_index"]);
+        refused(file.without(attributes), &["x", "edge_index=data.edge_index"]);
     }
     let far: Vec<u8> = [0i64, 3].iter().flat_map(|id| id.to_le_bytes()).collect();
     let file = Npz::new().with("edge_index", npy("'<i8'", false, &[2, 1], &far)).with("x", x);

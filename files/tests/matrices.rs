@@ -119,7 +119,6 @@ fn integers_from_text_and_arrays() {
     for (line, mentions) in [
         (&b"1\n2.0\n"[..], ["line 2", "`2.0`"]),
         (b"# none\n", ["line 1", "without any integer"]),
-        (b"1 2", ["line 1", "`1 2`"]),
         (b"9223372036854775808", ["line 1", "64 bits"]),
         (b"1\n\xff", ["line 2", "not text"]),
         (b"\n\nx # y", ["line 3", "`x`"]),

@@ -1,10 +1,6 @@
-//! What is attacked: each area has a generator, a brute force and attacks of its own, and its own counts.
+//! What is attacked: each area has a generator, a brute force and attacks of its own.
 
-use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::AtomicU64;
-
-use crate::finding::{Counts, Kind};
 
 /// A part of the program that is attacked by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,50 +54,5 @@ impl FromStr for Area {
     fn from_str(name: &str) -> Result<Area, String> {
         let known = || AREAS.map(Area::name).join(", ");
         AREAS.into_iter().find(|area| area.name() == name).ok_or_else(|| format!("'{name}' is none of {}", known()))
-    }
-}
-
-/// Counts of one area.
-#[derive(Default)]
-pub struct AreaCounts {
-    /// Cases: graphs with one model.
-    pub cases: AtomicU64,
-    /// Components, or whole graphs where a case is not cut into components.
-    pub problems: AtomicU64,
-    /// Nodes decided and compared with the truth.
-    pub nodes: AtomicU64,
-    /// Executions drawn.
-    pub executions: AtomicU64,
-    /// Own proofs shown to the checker.
-    pub own: AtomicU64,
-    /// Tampered and forged proofs, headers and questions shown to the checker.
-    pub shown: AtomicU64,
-    /// Of those, with a false claim.
-    pub false_claims: AtomicU64,
-    /// Of those, accepted.
-    pub accepted: AtomicU64,
-    /// Nanoseconds of processor time.
-    pub nanoseconds: AtomicU64,
-    /// Findings; slow searches are not counted.
-    pub found: AtomicU64,
-}
-
-impl AreaCounts {
-    /// Counts a finding.
-    pub fn find(&self, kind: Kind) {
-        Counts::add(&self.found, usize::from(kind != Kind::Slow));
-    }
-}
-
-impl fmt::Display for AreaCounts {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let of = Counts::get;
-        write!(f, "problems {} nodes {} own proofs {}", of(&self.problems), of(&self.nodes), of(&self.own))?;
-        let (shown, wrong, accepted) = (of(&self.shown), of(&self.false_claims), of(&self.accepted));
-        write!(f, " tampered or forged {shown} (false claims {wrong}, accepted {accepted})")?;
-        if of(&self.executions) > 0 {
-            write!(f, " executions {}", of(&self.executions))?;
-        }
-        write!(f, " findings {} ({:.1} s)", of(&self.found), of(&self.nanoseconds) as f64 * 1e-9)
     }
 }

@@ -1,11 +1,10 @@
 //! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports, own
 //! proofs under other headers and on other graphs and models. What is accepted must be true.
 
-use std::cell::RefCell;
 use std::path::Path;
 
+use gcnproof_check::Checker;
 use gcnproof_check::format::{Header, NodeProof};
-use gcnproof_check::{Checker, Judge};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -15,9 +14,9 @@ use crate::made;
 use crate::mutate::{change, has_envelope as has_envelope_json, leaf, split};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
-use crate::ring::Ring;
+use crate::ring::{Ring, start};
 use crate::rules::Rules;
-use crate::stage::solve;
+use crate::solve::solve;
 use crate::truth::Truth;
 use crate::variant;
 
@@ -176,7 +175,11 @@ fn forge(ring: &Ring, lines: &[Value], random: &mut Random, findings: &mut Vec<F
 /// The shortest leaves for a node that is not robust.
 fn simple(ring: &Ring, node: usize, random: &mut Random, findings: &mut Vec<Finding>) {
     let Some(reference) = ring.truths[node].reference else { return };
-    for leaf in [json!({}), json!({ "cap": true }), json!({ "dual": 2 })] {
+    let mut leaves = vec![json!({}), json!({ "cap": true }), json!({ "dual": 2 })];
+    if ring.sizes().depth > 3 {
+        leaves.extend([json!({ "nested": true }), json!({ "nested": true, "cap": true })]);
+    }
+    for leaf in leaves {
         let claim = |class: usize| json!({ "class": class, "tree": [{ "leaf": leaf }] });
         let claims: Vec<Value> = (0..ring.case.classes()).filter(|&class| class != reference).map(claim).collect();
         Counts::add(&ring.counts.forged, 1);
@@ -260,11 +263,6 @@ fn transplant(
         Counts::add(&counts.tampered, 1);
         ring.show(line, random, findings);
     }
-}
-
-/// The verified checker, told about a statement.
-pub(crate) fn start(program: Option<&Path>, checker: &Checker) -> Result<Option<RefCell<Judge>>, String> {
-    program.map(|program| Judge::start(program, checker).map(RefCell::new)).transpose()
 }
 
 fn trees(line: &mut Value) -> Option<&mut Vec<Value>> {

@@ -1,6 +1,7 @@
 //! Exact numbers: integers times powers of two, in 64 or 128 bits where they surely fit and of any size elsewhere.
 
 use std::cmp::Ordering;
+use std::ops::{AddAssign, SubAssign};
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -25,7 +26,7 @@ pub fn least_exponent(values: impl Iterator<Item = f64>) -> Option<i32> {
 }
 
 /// What the brute force computes with.
-pub trait Number: Clone {
+pub trait Number: Clone + PartialOrd + for<'a> AddAssign<&'a Self> + for<'a> SubAssign<&'a Self> {
     /// `x / 2^exponent`, which must be an integer that fits (floats: `x` itself).
     fn scaled(x: f64, exponent: i32) -> Self;
     /// 0.
@@ -33,17 +34,25 @@ pub trait Number: Clone {
     /// Becomes the sum with `a · b`.
     fn add_product(&mut self, a: &Self, b: &Self);
     /// Becomes the sum.
-    fn add(&mut self, other: &Self);
+    fn add(&mut self, other: &Self) {
+        *self += other;
+    }
     /// Becomes the difference.
-    fn subtract(&mut self, other: &Self);
+    fn subtract(&mut self, other: &Self) {
+        *self -= other;
+    }
     /// Becomes 0 if negative.
     fn rectify(&mut self);
     /// Is it 0?
     fn is_zero(&self) -> bool;
     /// Is it smaller?
-    fn is_less(&self, other: &Self) -> bool;
+    fn is_less(&self, other: &Self) -> bool {
+        self < other
+    }
     /// Becomes the same number, in the memory that it has.
-    fn assign(&mut self, other: &Self);
+    fn assign(&mut self, other: &Self) {
+        self.clone_from(other);
+    }
 }
 
 macro_rules! small {
@@ -59,23 +68,11 @@ macro_rules! small {
             fn add_product(&mut self, a: &Self, b: &Self) {
                 *self += a * b;
             }
-            fn add(&mut self, other: &Self) {
-                *self += other;
-            }
-            fn subtract(&mut self, other: &Self) {
-                *self -= other;
-            }
             fn rectify(&mut self) {
                 *self = (*self).max(0);
             }
             fn is_zero(&self) -> bool {
                 *self == 0
-            }
-            fn is_less(&self, other: &Self) -> bool {
-                self < other
-            }
-            fn assign(&mut self, other: &Self) {
-                *self = *other;
             }
         }
     };
@@ -94,23 +91,11 @@ impl Number for f64 {
     fn add_product(&mut self, a: &Self, b: &Self) {
         *self += a * b;
     }
-    fn add(&mut self, other: &Self) {
-        *self += other;
-    }
-    fn subtract(&mut self, other: &Self) {
-        *self -= other;
-    }
     fn rectify(&mut self) {
         *self = self.max(0.0);
     }
     fn is_zero(&self) -> bool {
         *self == 0.0
-    }
-    fn is_less(&self, other: &Self) -> bool {
-        self < other
-    }
-    fn assign(&mut self, other: &Self) {
-        *self = *other;
     }
 }
 
@@ -125,12 +110,6 @@ impl Number for BigInt {
     fn add_product(&mut self, a: &Self, b: &Self) {
         *self += a * b;
     }
-    fn add(&mut self, other: &Self) {
-        *self += other;
-    }
-    fn subtract(&mut self, other: &Self) {
-        *self -= other;
-    }
     fn rectify(&mut self) {
         if self.is_negative() {
             self.set_zero();
@@ -138,12 +117,6 @@ impl Number for BigInt {
     }
     fn is_zero(&self) -> bool {
         Zero::is_zero(self)
-    }
-    fn is_less(&self, other: &Self) -> bool {
-        self < other
-    }
-    fn assign(&mut self, other: &Self) {
-        self.clone_from(other);
     }
 }
 

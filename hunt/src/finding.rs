@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::area::{AREAS, Area, AreaCounts};
+use crate::area::{AREAS, Area};
 use crate::case::Case;
 use crate::player::How;
 
@@ -90,6 +90,51 @@ pub struct Finding {
     pub proof: Option<(String, String)>,
 }
 
+/// Counts of one area.
+#[derive(Default)]
+pub struct AreaCounts {
+    /// Cases: graphs with one model.
+    pub cases: AtomicU64,
+    /// Components, or whole graphs where a case is not cut into components.
+    pub problems: AtomicU64,
+    /// Nodes decided and compared with the truth.
+    pub nodes: AtomicU64,
+    /// Executions drawn.
+    pub executions: AtomicU64,
+    /// Own proofs shown to the checker.
+    pub own: AtomicU64,
+    /// Tampered and forged proofs, headers and questions shown to the checker.
+    pub shown: AtomicU64,
+    /// Of those, with a false claim.
+    pub false_claims: AtomicU64,
+    /// Of those, accepted.
+    pub accepted: AtomicU64,
+    /// Nanoseconds of processor time.
+    pub nanoseconds: AtomicU64,
+    /// Findings; slow searches are not counted.
+    pub found: AtomicU64,
+}
+
+impl AreaCounts {
+    /// Counts a finding.
+    pub fn find(&self, kind: Kind) {
+        Counts::add(&self.found, usize::from(kind != Kind::Slow));
+    }
+}
+
+impl fmt::Display for AreaCounts {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let of = Counts::get;
+        write!(f, "problems {} nodes {} own proofs {}", of(&self.problems), of(&self.nodes), of(&self.own))?;
+        let (shown, wrong, accepted) = (of(&self.shown), of(&self.false_claims), of(&self.accepted));
+        write!(f, " tampered or forged {shown} (false claims {wrong}, accepted {accepted})")?;
+        if of(&self.executions) > 0 {
+            write!(f, " executions {}", of(&self.executions))?;
+        }
+        write!(f, " findings {} ({:.1} s)", of(&self.found), of(&self.nanoseconds) as f64 * 1e-9)
+    }
+}
+
 macro_rules! counters {
     ($($field:ident: $text:literal),* $(,)?) => {
         /// Counts of everything that was looked at.
@@ -114,9 +159,11 @@ counters! {
     witnesses: "Witnesses replayed exactly.",
     proofs: "Own proofs checked, rounded and exactly.",
     enveloped: "Own proofs with envelopes.",
+    nested: "Own proofs with bends of layer 3.",
     tampered: "Proofs tampered with.",
     forged: "Proofs forged for false claims.",
     bent: "Tampered and forged proofs with envelopes.",
+    bent_above: "Tampered and forged proofs with bends of layer 3.",
     false_claims: "Tampered and forged proofs of false claims.",
     accepted: "Tampered and forged proofs that were accepted (and had to be true).",
     judged: "Trees made up and judged by the independent evaluation of the rules.",
@@ -241,8 +288,8 @@ impl fmt::Display for Counts {
         let of = Counts::get;
         write!(
             f,
-            "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}) \
-             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) verified {} (accepted {}, with splits {}) runs {}",
+            "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}, bends of layer 3 {}) \
+             tampered {} forged {} (envelopes {}, bends of layer 3 {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) verified {} (accepted {}, with splits {}) runs {}",
             of(&self.problems),
             of(&self.nodes),
             of(&self.robust),
@@ -251,9 +298,11 @@ impl fmt::Display for Counts {
             of(&self.witnesses),
             of(&self.proofs),
             of(&self.enveloped),
+            of(&self.nested),
             of(&self.tampered),
             of(&self.forged),
             of(&self.bent),
+            of(&self.bent_above),
             of(&self.false_claims),
             of(&self.accepted),
             of(&self.upheld),

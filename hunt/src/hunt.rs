@@ -11,14 +11,15 @@ use crate::collective;
 use crate::deployed;
 use crate::edges;
 use crate::finding::{Counts, Finding, Kind};
-use crate::generate::generate;
+use crate::generate::generate_deep;
 use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
 use crate::questions;
 use crate::random::Random;
 use crate::record::Record;
 use crate::shrink::shrink;
-use crate::stage::{look, solve};
+use crate::solve::solve;
+use crate::stage::look;
 use crate::terms;
 use crate::terms::generate::Numbers;
 
@@ -33,6 +34,8 @@ pub struct Settings {
     pub time: Option<Duration>,
     /// Stops after so many problems.
     pub problems: Option<u64>,
+    /// Weight layers of networks in the area of flips, each number as often as it is listed.
+    pub layers: Vec<usize>,
     /// Components of one graph.
     pub components: usize,
     /// Threads.
@@ -242,7 +245,7 @@ fn flips(
     random: &mut Random,
     counts: &Counts,
 ) -> Vec<Finding> {
-    let case = Counts::time(&counts.generating, || generate(settings.seed, number, components));
+    let case = Counts::time(&counts.generating, || generate_deep(settings.seed, number, components, &settings.layers));
     let how = random.pick(&[
         How::Complete,
         How::Complete,

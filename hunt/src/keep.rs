@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Case, Rule, Way};
 use crate::finding::{Counts, Finding};
-use crate::stage::solve;
+use crate::solve::solve;
 
 /// The files of a case in a folder.
 pub struct Files {

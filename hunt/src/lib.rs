@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`random`], [`numbers`], [`shapes`], [`ties`], [`generate`] | makes cases: many small components with one model |
 //! | [`case`], [`operator`], [`variant`] | a case as plain data |
-//! | [`exact`], [`network`], [`truth`] | what is true, by brute force |
+//! | [`exact`], [`network`], [`truth`], [`solve`] | what is true, by brute force |
 //! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
 //! | [`claim`], [`mutate`], [`ring`], [`attack`], [`made`] | proofs of false things |
 //! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
@@ -49,6 +49,7 @@ pub mod ring;
 pub mod rules;
 pub mod shapes;
 pub mod shrink;
+pub mod solve;
 pub mod stage;
 pub mod terms;
 pub mod ties;

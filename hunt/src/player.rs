@@ -59,7 +59,7 @@ impl How {
         match self {
             How::Paper => "--bound paper",
             How::Anchored => "--bound anchored",
-            How::Best => "",
+            How::Best => "--bounds-only",
             How::Optimal => "--omega optimal",
             How::Complete => "--complete",
             How::Minimize => "--minimize",
@@ -162,7 +162,7 @@ impl Player {
                     Some(label) => certifier.certify_class(node, label, certifier.predicted(node), &mut workspace),
                     None => certifier.certify_node(node, &mut workspace),
                 };
-                let line = checker.map(|checker| result.proof_line(checker));
+                let line = checker.map(|checker| result.proof_line(checker).into_line());
                 (result, line)
             });
             if stopped() {

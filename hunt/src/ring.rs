@@ -1,6 +1,7 @@
 //! Shows a proof to the checker, and judges what it says: by the truth, by the rules of the format, and by the verified checker.
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use gcnproof_check::format::{Claim, Line, NodeProof, Step};
 use gcnproof_check::{Checker, Judge, Reason};
@@ -10,7 +11,7 @@ use crate::case::Case;
 use crate::claim::is_true;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
-use crate::mutate::{Sizes, has_envelope};
+use crate::mutate::{Sizes, has_envelope, is_nested as is_nested_json};
 use crate::player::{How, guard};
 use crate::random::Random;
 use crate::rules::Rules;
@@ -55,6 +56,7 @@ impl Ring<'_> {
         if has_envelope(line) {
             Counts::add(&self.counts.bent, 1);
         }
+        Counts::add(&self.counts.bent_above, usize::from(is_nested_json(line)));
         let text = line.to_string();
         let Ok(Ok(proof)) = guard(|| text.parse::<NodeProof>()) else { return Some(f64::NEG_INFINITY) };
         let mut report = |kind: Kind, message: String| {
@@ -134,7 +136,7 @@ impl Ring<'_> {
 }
 
 /// Has a leaf bends of layer 3?
-fn is_nested(proof: &NodeProof) -> bool {
+pub fn is_nested(proof: &NodeProof) -> bool {
     let nested = |step: &Step| match step {
         Step::Leaf(leaf) => leaf.nested,
         Step::Hints(hints) => !hints.nested.is_empty(),
@@ -162,4 +164,9 @@ pub fn refusal(checker: &Checker, proof: &NodeProof, rules: &Rules) -> Option<St
     }
     let line = serde_json::to_value(Line::Node(expanded)).unwrap_or_default();
     rules.robust(&line, &known).err()
+}
+
+/// The verified checker, told about a statement.
+pub(crate) fn start(program: Option<&Path>, checker: &Checker) -> Result<Option<RefCell<Judge>>, String> {
+    program.map(|program| Judge::start(program, checker).map(RefCell::new)).transpose()
 }

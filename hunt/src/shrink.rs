@@ -13,7 +13,8 @@ use crate::claim::is_true;
 use crate::finding::{Counts, Finding, Kind};
 use crate::network::Flips;
 use crate::player::{Player, guard};
-use crate::stage::{certify, solve};
+use crate::solve::solve;
+use crate::stage::certify;
 use crate::variant::without_entry;
 
 /// The finding again, on this case; `None` if there is nothing wrong of this kind.

@@ -13,6 +13,8 @@ use crate::compare::compare;
 use crate::finding::{Counts, Finding, Kind};
 use crate::player::{How, Player, guard, stopped};
 use crate::random::Random;
+use crate::ring::is_nested;
+use crate::solve::solve;
 use crate::truth::{Oracle, Truth};
 
 /// Looks at a whole case; returns what is wrong with it. `attacks` is how many components are taken for tampering and
@@ -43,15 +45,6 @@ pub fn look(
         }));
     }
     findings
-}
-
-/// The truth of every node; of the first ones, if everything is to stop.
-pub fn solve(case: &Case, counts: &Counts) -> Vec<Truth> {
-    Counts::time(&counts.solving, || {
-        let oracle = Oracle::new(case);
-        let until = case.components.iter().take_while(|range| range.start == 0 || !stopped());
-        until.flat_map(|range| oracle.component(range.clone())).collect()
-    })
 }
 
 /// Certifies all nodes, compares, and checks the proofs.
@@ -108,6 +101,7 @@ pub fn certify(case: &Case, how: How, truths: &[Truth], counts: &Counts) -> Vec<
             Some(Line::Node(proof)) => {
                 Counts::add(&counts.proofs, 1);
                 Counts::add(&counts.enveloped, usize::from(attack::has_envelope(&proof)));
+                Counts::add(&counts.nested, usize::from(is_nested(&proof)));
                 let verdicts = Counts::time(&counts.checking, || {
                     let rounded = guard(|| fast.check(&proof));
                     // Exactly as well; of a large graph, every fourth.

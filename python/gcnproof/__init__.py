@@ -1,7 +1,7 @@
 """Exact, proof-producing robustness verification of graph neural networks.
 
     import gcnproof
-    results = gcnproof.certify(model, data, Q=12, q=0.01)     # a PyTorch Geometric module and its Data object
+    results = gcnproof.certify(model, data, gcnproof.Flips(Q=12, q=0.01))     # a PyTorch Geometric module and its Data object
     print(results)
 
 See docs/python.md. Importing this package imports numpy, and never torch.
@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
-from .attacks import BudgetResult, CollectiveResults, collective
-from .calls import certify, check, explain, logits, radius
+from .attack import Edges, Execution, Flips
+from .calls import Call, certify, check, explain, logits, radius
+from .curve import BudgetResult, CollectiveResults, collective
 from .errors import (
     GcnproofError,
     GcnproofWarning,
@@ -26,31 +27,31 @@ from .errors import (
 from .files import load
 from .graph import Graph
 from .network import Layer, Network, Polynomial, Term
-from .results import EdgeNodeResult, EdgeRadii, EdgeRadius, EdgeResults, Explanation, Margin, NodeResult, Proofs, Radii, Radius, Results
+from .results import Explanation, Margin, NodeResult, Proofs, Radii, Radius, Results
 from .runs import Study, Training, Validation, report, study, train, validate
+from .verifier import Verifier
 
 __version__: str = _native.build()["version"]
 
 
-def from_pyg(model: Any, data: Any, **options: Any) -> tuple[Graph, Network]:
+def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0) -> tuple[Graph, Network]:
     """The graph and the network of a PyTorch Geometric module and its Data object.
 
-    The network's logits have been compared with the module's own in float64, without flips and on random ones. Raises
-    UnsupportedModel for an operation that cannot be certified, with its name and the line of your code.
+    The network's logits have been compared with the module's own in float64, without flips and on random ones (chosen by `seed`).
+    `call=lambda model, data: model(…)` says how the module is called where its arguments leave that open. Raises UnsupportedModel for an operation that cannot be certified, with its name and the line of your code.
     """
     from .pyg import from_pyg as read
 
-    return read(model, data, **options)
+    return read(model, data, call=call, seed=seed)
 
 
 __all__ = [
     "BudgetResult",
     "CollectiveResults",
-    "EdgeNodeResult",
-    "EdgeRadii",
-    "EdgeRadius",
-    "EdgeResults",
+    "Edges",
+    "Execution",
     "Explanation",
+    "Flips",
     "GcnproofError",
     "GcnproofWarning",
     "Graph",
@@ -72,6 +73,7 @@ __all__ = [
     "Training",
     "UnsupportedModel",
     "Validation",
+    "Verifier",
     "certify",
     "check",
     "collective",

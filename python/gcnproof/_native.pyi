@@ -9,20 +9,14 @@ __all__ = [
     "RULES",
     "Gathering",
     "Graph",
-    "Job",
     "Network",
+    "Question",
     "Rows",
     "build",
-    "certify",
-    "certify_edges",
     "check",
     "collective",
     "command",
-    "explain",
-    "explain_edges",
     "interrupt",
-    "radius",
-    "radius_edges",
     "read_model",
 ]
 
@@ -80,6 +74,10 @@ class Rows:
     @staticmethod
     def read(path: str) -> Rows: ...
     def save(self, path: str, force: bool = False) -> None: ...
+    def select(self, places: list[int]) -> Rows: ...
+    def __reduce__(self) -> tuple[Any, tuple[str, str, int, str]]: ...
+    @staticmethod
+    def restore(kind: str, fingerprint: str, total: int, rows: str) -> Rows: ...
     def __len__(self) -> int: ...
     @property
     def kind(self) -> str: ...
@@ -91,30 +89,22 @@ class Rows:
     def witnesses(self) -> list[list[tuple[int, int]]]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-@final
-class Job:
-    """What a run asks of every node, on whichever machine."""
+_Progress: TypeAlias = Callable[[int, int, str], Any]
 
-    @staticmethod
-    def verdicts(
-        graph: Graph,
-        network: Network,
-        global_: int,
-        attacker: dict[str, Any],
-        search: dict[str, Any],
-        class_: str,
-        bound: str,
-        proofs: bool,
-    ) -> Job: ...
-    @staticmethod
-    def radii(
-        graph: Graph, network: Network, max_global: int, attacker: dict[str, Any], search: dict[str, Any]
-    ) -> Job: ...
+@final
+class Question:
+    """What is asked of some nodes about an attacker."""
+
+    def __new__(cls, graph: Graph, network: Network, attack: dict[str, Any], asked: dict[str, Any]) -> Question: ...
+    def answer(
+        self, files: dict[str, Any], threads: int | None = None, progress: _Progress | None = None
+    ) -> tuple[Rows, dict[str, Any]]: ...
+    def explain(self, threads: int | None = None) -> tuple[dict[str, Any], str]: ...
     def notes(self) -> list[str]: ...
-    def work(self, nodes: list[int], threads: int | None = None) -> tuple[bytes, bytes]: ...
-    def gather(
-        self, nodes: list[int] | None, proofs: str | None, out: str | None, resume: bool, force: bool
-    ) -> Gathering: ...
+    def work(
+        self, graph: Graph, nodes: list[int], proofs: bool, threads: int | None = None
+    ) -> tuple[bytes, bytes]: ...
+    def gather(self, files: dict[str, Any]) -> Gathering: ...
 
 @final
 class Gathering:
@@ -124,108 +114,21 @@ class Gathering:
     def push(self, rows: bytes, proofs: bytes) -> None: ...
     def finish(self) -> tuple[Rows, dict[str, Any]]: ...
 
-_Progress: TypeAlias = Callable[[int, int, str], Any]
-
-def certify(
-    graph: Graph,
-    network: Network,
-    global_: int,
-    attacker: dict[str, Any],
-    search: dict[str, Any],
-    nodes: list[int] | None,
-    class_: str,
-    bound: str,
-    threads: int | None,
-    progress: _Progress | None,
-    proofs: str | None,
-    out: str | None,
-    resume: bool,
-    force: bool,
-) -> tuple[Rows, dict[str, Any]]: ...
-def radius(
-    graph: Graph,
-    network: Network,
-    max_global: int,
-    attacker: dict[str, Any],
-    search: dict[str, Any],
-    nodes: list[int] | None,
-    threads: int | None,
-    progress: _Progress | None,
-    out: str | None,
-    resume: bool,
-    force: bool,
-) -> tuple[Rows, dict[str, Any]]: ...
 def collective(
     graph: Graph,
     network: Network,
-    budgets: str | list[int],
-    attacker: dict[str, Any],
-    attacked_nodes: int | None,
-    search: dict[str, Any],
-    nodes: list[int] | None,
-    class_: str,
-    radii: Rows | str | None,
-    rows: str,
-    solver: str,
-    swaps: int | None,
+    attack: dict[str, Any],
+    asked: dict[str, Any],
+    curve: dict[str, Any],
+    files: dict[str, Any],
     threads: int | None,
     progress: _Progress | None,
-    proofs: str | None,
-    out: str | None,
-    resume: bool,
-    force: bool,
 ) -> tuple[Rows, dict[str, Any]]: ...
-def explain(
-    graph: Graph,
-    network: Network,
-    node: int,
-    global_: int,
-    attacker: dict[str, Any],
-    search: dict[str, Any],
-    threads: int | None,
-) -> tuple[dict[str, Any], str]: ...
-def certify_edges(
-    graph: Graph,
-    network: Network,
-    global_: int,
-    remover: dict[str, Any],
-    search: dict[str, Any],
-    nodes: list[int] | None,
-    class_: str,
-    threads: int | None,
-    progress: _Progress | None,
-    proofs: str | None,
-    out: str | None,
-    resume: bool,
-    force: bool,
-) -> tuple[Rows, dict[str, Any]]: ...
-def radius_edges(
-    graph: Graph,
-    network: Network,
-    max_global: int,
-    remover: dict[str, Any],
-    search: dict[str, Any],
-    nodes: list[int] | None,
-    threads: int | None,
-    progress: _Progress | None,
-    out: str | None,
-    resume: bool,
-    force: bool,
-) -> tuple[Rows, dict[str, Any]]: ...
-def explain_edges(
-    graph: Graph,
-    network: Network,
-    node: int,
-    global_: int,
-    remover: dict[str, Any],
-    search: dict[str, Any],
-    threads: int | None,
-) -> tuple[dict[str, Any], str]: ...
 def check(
     graph: Graph,
     network: Network,
     proofs: str,
-    asked: dict[str, Any] | None,
+    claim: dict[str, Any] | None,
     exact: bool,
     work_limit: int,
     threads: int | None,

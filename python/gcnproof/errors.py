@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 
@@ -60,3 +64,15 @@ class IncompleteRun(GcnproofError):
 
 class GcnproofWarning(UserWarning):
     """Something that is worth knowing of a graph, a model or a run."""
+
+
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def warn(message: str) -> None:
+    """Warns at the line of the user's code that has called this package."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, GcnproofWarning, stacklevel=level)

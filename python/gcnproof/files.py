@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from .attacks import CollectiveResults
-from .errors import GcnproofWarning, InputError
+from .curve import CollectiveResults
+from .errors import InputError, warn
 from .graph import Graph
 from .network import Layer, Network, Polynomial, Term
-from .results import EdgeRadii, EdgeResults, Radii, Results
+from .results import Radii, Results
 
 TABLES = (".parquet", ".jsonl", ".csv")
 """How the names of results files end."""
@@ -31,8 +30,10 @@ def load(
 
     A model file that does not describe its network is one of graph convolutions with ReLU between; `message_passing` is one rule for
     all of its layers, or one for each, and `layers` names the beginnings of its tensors' names. `graph` goes with results, so that
-    their witnesses can be applied.
+    their witnesses can be applied: a Graph, its file, or the Data object that was certified.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"a {type(path).__name__} is no path of a file", "give the name of a file that was saved")
     name = os.fspath(path)
     if not os.path.exists(name):
         raise InputError(f"{name}: there is no such file", "check the path")
@@ -40,11 +41,8 @@ def load(
         rows = _native.Rows.read(name)
         if rows.kind == "validate":
             raise InputError(f"{name}: holds class pairs of validate", "read it with pandas or polars")
-        of = Graph.load(graph) if isinstance(graph, (str, os.PathLike)) else graph
-        if rows.kind == "collective":
-            return CollectiveResults(rows, graph=of)
-        kinds: dict[str, type[Results] | type[Radii]] = {"radius": Radii, "certify edges": EdgeResults, "radius edges": EdgeRadii}
-        return kinds.get(rows.kind, Results)(rows, graph=of)
+        kinds: dict[str, Any] = {"collective": CollectiveResults, "radius": Radii, "radius edges": Radii}
+        return kinds.get(rows.kind, Results)(rows, None, *_graph(graph))  # type: ignore[no-any-return]
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     if not name.lower().endswith(".npz"):
         return _network(name, rules, list(layers))
@@ -58,12 +56,26 @@ def load(
             raise no_graph from None
 
 
+def _graph(graph: Any) -> tuple[Graph | None, Any]:
+    """The graph that results are about, and the Data object if it is one."""
+    if graph is None or isinstance(graph, Graph):
+        return graph, None
+    if isinstance(graph, (str, os.PathLike)):
+        return Graph.load(graph), None
+    if hasattr(getattr(graph, "x", None), "detach"):
+        from .pyg.inputs import read_data
+
+        inputs = read_data(graph)
+        return Graph(inputs.adjacency, inputs.attributes, inputs.labels), graph
+    return Graph.from_data(graph), graph
+
+
 def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:
     """The network of a model file."""
     found, parts, notes = _native.read_model(name, prefixes)
     matrices = {rule: _matrix(*of) for rule, of in parts.items()}
     for note in notes:
-        warnings.warn(f"{name}: {note}", GcnproofWarning, stacklevel=3)
+        warn(f"{name}: {note}")
     if len(rules) not in (1, len(found)):
         raise InputError(f"{len(rules)} rules of message passing for {len(found)} layers", "give one for all, or one for each")
     layers, source = [], "x"

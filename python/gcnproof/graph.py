@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from .errors import GcnproofWarning, InputError
+from .errors import InputError, warn
 
 
 class Graph:
@@ -68,11 +67,11 @@ class Graph:
         """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
         handle, notes = _native.Graph.read(os.fspath(path), binarize, symmetrize, unweight)
         for note in notes:
-            warnings.warn(note, GcnproofWarning, stacklevel=2)
+            warn(note)
         return cls._of(handle)
 
     @classmethod
-    def from_data(cls, data: Any, **options: Any) -> Graph:
+    def from_data(cls, data: Any, *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False) -> Graph:
         """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
         from scipy import sparse
 
@@ -85,7 +84,7 @@ class Graph:
         ones = np.ones(len(source), np.int8)
         adjacency = sparse.csr_matrix((ones, (receiver, source)), shape=(x.shape[0], x.shape[0]))
         adjacency.data[:] = 1  # An edge that is named twice is one edge.
-        return cls(adjacency, x, getattr(data, "y", None), **options)
+        return cls(adjacency, x, getattr(data, "y", None), symmetrize=symmetrize, unweight=unweight, binarize=binarize)
 
     @classmethod
     def _of(cls, handle: _native.Graph) -> Graph:

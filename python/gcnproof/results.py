@@ -1,19 +1,15 @@
-"""Results: what was found, as numpy columns, tables of other libraries, and files."""
+"""Results: what was found of nodes, whatever the attacker; explanations, and what the checker says of proofs."""
 
 from __future__ import annotations
 
 import html
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native
-from .errors import InputError
-from .graph import Graph
+from .table import Column, Row, Table, axes_of
 
 
 class Margin(NamedTuple):
@@ -27,7 +23,7 @@ class Margin(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What is known of a node."""
+    """What is known of a node, whatever the attacker."""
 
     node: int
     label: int | None
@@ -35,15 +31,15 @@ class NodeResult:
     reference: int
     """The class that is to be kept."""
     verdict: str
-    """`robust`, `non_robust` or `undecided`."""
+    """`robust`, `non_robust` or `undecided`, in exact arithmetic."""
     reason: str
     """What the verdict rests on."""
     margins: list[Margin]
     witness: list[tuple[int, int]]
-    """The flips that break it, as (node, attribute); empty unless it is non-robust."""
+    """The flips that break it, as (node, attribute), or the edges without which it changes its class, as pairs of ids; empty unless it is non-robust."""
     degree: int
-    neighbourhood: int
-    """Nodes whose attributes its logits depend on."""
+    relevant: int
+    """How much of the graph matters to it: nodes whose attributes its logits depend on, or edges whose removal can change something."""
     seconds: float
     exact_margins: list[str] | None = None
     """With minimize=True, the exact minima as fractions."""
@@ -56,241 +52,95 @@ class NodeResult:
 
     @property
     def robust(self) -> bool:
-        """Is it certified?"""
-        return self.verdict == "robust"
+        """Is it certified, as the network runs where that was asked?"""
+        return (self.deployed or self.verdict) == "robust"
+
+    @property
+    def neighbourhood(self) -> int:
+        """The same as `relevant`: nodes whose attributes its logits depend on."""
+        return self.relevant
 
 
 @dataclass(frozen=True)
 class Radius:
-    """How many flips a node withstands."""
+    """How many changes a node withstands: flips, or removed edges."""
 
     node: int
     label: int | None
     predicted: int
     certified: int | None
-    """The largest Q that is certified; None if not even 0 is (a tie)."""
+    """The largest Q or E that is certified; None if not even 0 is (a tie)."""
     attacked: int | None
-    """The smallest Q with a witness; None if none was found."""
+    """The smallest Q or E with a witness; None if none was found."""
     witness: list[tuple[int, int]]
     degree: int
-    neighbourhood: int
+    relevant: int
+    """How much of the graph matters to it, as in NodeResult."""
     seconds: float
 
 
-class Arrow:
-    """A table for every library that speaks Arrow's PyCapsule protocol: `polars.DataFrame(table)`, `pyarrow.table(table)`."""
-
-    def __init__(self, rows: _native.Rows):
-        self._rows = rows
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._rows.__arrow_c_stream__(requested_schema)
-
-
-Row = TypeVar("Row")
-
-
-class _Rows:
-    """The rows of a run."""
-
-    def __init__(self, rows: _native.Rows, facts: dict[str, Any] | None = None, graph: Graph | None = None, data: Any = None):
-        self._rows = rows
-        self._graph, self._data = graph, data
-        facts = facts or {}
-        self.seconds: float | None = facts.get("seconds")
-        """Wall-clock seconds of the call; None for results that were loaded."""
-        self.notes: list[str] = facts.get("notes", [])
-        """What there is to say of the run."""
-
-    @cached_property
-    def _columns(self) -> dict[str, np.ndarray]:
-        columns = {name: np.asarray(values) for name, values in self._rows.columns().items()}
-        for values in columns.values():
-            values.flags.writeable = False
-        return columns
-
-    @property
-    def run(self) -> dict[str, Any]:
-        """What the run was: digests of graph and model, budget, effort, nodes."""
-        return self._rows.run() or {}
-
-    @property
-    def complete(self) -> bool:
-        """Has the run all of its rows?"""
-        return len(self) >= self._rows.total
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def to_arrow(self) -> Arrow:
-        """All columns of the results files, for libraries that speak Arrow: `polars.DataFrame(results.to_arrow())`."""
-        return Arrow(self._rows)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._rows.__arrow_c_stream__(requested_schema)
-
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
-        self._rows.save(os.fspath(path), force)
-
-
-def _flipped(rows: _Rows, flips: list[tuple[int, int]]) -> Any:
-    """The attributes that a run was about with flips made: a tensor like `data.x`, or a scipy CSR matrix."""
-    x: Any = getattr(rows._data, "x", None)
-    if rows._graph is None:
-        raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=graph)")
-    certified = rows.run.get("input", {}).get("graph")
-    if certified is not None and certified != rows._graph.digest:
-        raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=graph)")
-    attributes = rows._graph.attributes
-    if hasattr(x, "detach"):
-        import torch
-
-        # The attributes that were certified, even if the tensor was changed since.
-        changed = torch.from_numpy(attributes.toarray()).to(dtype=x.dtype, device=x.device)
-        for at, attribute in flips:
-            changed[at, attribute] = 1 - int(changed[at, attribute])
-        return changed
-    from scipy import sparse
-
-    if not flips:
-        return attributes.copy()
-    nodes, columns = np.array(flips).T
-    before = np.asarray(attributes[nodes, columns]).ravel().astype(np.int8)
-    change = sparse.csr_matrix(((1 - 2 * before), (nodes, columns)), shape=attributes.shape, dtype=np.int8)
-    changed = (attributes.astype(np.int8) + change).astype(attributes.dtype)
-    changed.eliminate_zeros()
-    return changed
-
-
-class _Table(_Rows, Generic[Row]):
+class _Nodes(Table[Row]):
     """Rows about nodes."""
 
-    def __init__(self, rows: _native.Rows, facts: dict[str, Any] | None = None, graph: Graph | None = None, data: Any = None):
-        super().__init__(rows, facts, graph, data)
-        self.proofs: dict[str, Any] | None = (facts or {}).get("proofs")
-        """What was written of proofs."""
-
-    @cached_property
-    def _places(self) -> dict[int, int]:
-        return {int(node): at for at, node in enumerate(self.node)}
+    node = Column("node", "The nodes, rising.")
+    label = Column("label", "Their labels, −1 where there is none.")
+    predicted = Column("predicted", "The classes predicted without changes.")
+    degree = Column("degree", "Neighbours, the node itself not counted.")
 
     @property
-    def node(self) -> np.ndarray:
-        """The nodes, rising."""
-        return self._columns["node"]
+    def _execution(self) -> str:
+        """How the network runs, in words; empty where that was not asked."""
+        how = self.run.get("deployed")
+        return f"every execution in float32's range with {how['precision']} bits" if how and how["precision"] != 24 else "every execution in float32" if how else ""
 
-    @property
-    def label(self) -> np.ndarray:
-        """Their labels, −1 where there is none."""
-        return self._columns["label"]
-
-    @property
-    def predicted(self) -> np.ndarray:
-        """The classes predicted without flips."""
-        return self._columns["predicted"]
-
-    @property
-    def degree(self) -> np.ndarray:
-        """Neighbours, the node itself not counted."""
-        return self._columns["degree"]
-
-    @cached_property
-    def witness(self) -> list[list[tuple[int, int]]]:
-        """The flips that break each node, as (node, attribute); or the edges without which it changes its class, as pairs of ids."""
-        return self._rows.witnesses()
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._places
-
-    def _at(self, node: Any) -> int:
-        try:
-            return self._places[int(node)]
-        except (KeyError, TypeError, ValueError):
-            raise KeyError(f"node {node!r} is not among the {len(self)} nodes of these results") from None
-
-    def __getitem__(self, node: int) -> Row:
-        """What was found of a node, by its id."""
-        return self._row(self._rows.row(self._at(node)))
-
-    def __iter__(self) -> Iterator[Row]:
-        return (self._row(self._rows.row(at)) for at in range(len(self)))
-
-    def _row(self, row: dict[str, Any]) -> Row:
-        raise NotImplementedError
-
-    def _record(self, name: str) -> Any:
-        raise NotImplementedError
-
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row for each node; the flips of the witnesses as lists in the column `witness`."""
-        import pandas
-
-        frame = pandas.DataFrame(dict(self._columns))
-        frame["witness"] = self.witness
-        return frame.set_index("node", drop=False)
-
-    def apply(self, node: int) -> Any:
-        """The attributes with the flips of the node's witness made, so that your own model can be asked.
-
-        The attributes are those that were certified. With a Data object of PyTorch Geometric they are a new tensor like `data.x`; otherwise a new scipy CSR matrix.
-        """
-        flips = self.witness[self._at(node)]
-        if not flips and not self._broken(self._at(node)):
-            raise InputError(f"node {node} has no witness", "only non-robust nodes have one")
-        return _flipped(self, flips)
-
-    def _broken(self, at: int) -> bool:
-        raise NotImplementedError
+    def _fields(self, row: dict[str, Any]) -> dict[str, Any]:
+        """What rows of all kinds have."""
+        edges = self._edges
+        return {
+            **{name: row[name] for name in ("node", "label", "predicted", "degree", "seconds")},
+            "relevant": row["relevant_edges" if edges else "neighbourhood"],
+            "witness": [(a, b) for a, b in row["witness"]],
+        }
 
 
-class Results(_Table[NodeResult]):
+VERDICTS = {"robust": "#2a7f3f", "non_robust": "#b3261e", "rounding_dependent": "#6750a4", "undecided": "#8a6d00"}
+"""Verdicts and their colours."""
+
+
+class Results(_Nodes[NodeResult]):
     """The verdicts of `certify`, as columns of numpy; `results[node]` is everything that is known of a node."""
 
-    @property
-    def reference(self) -> np.ndarray:
-        """The classes that are to be kept."""
-        return self._columns["reference"]
+    reference = Column("reference", "The classes that are to be kept.")
+    verdict = Column("verdict", "`robust`, `non_robust` or `undecided`, in exact arithmetic.")
 
     @property
-    def verdict(self) -> np.ndarray:
-        """`robust`, `non_robust` or `undecided`."""
-        return self._columns["verdict"]
+    def deployed(self) -> np.ndarray | None:
+        """`robust`, `non_robust`, `rounding_dependent` or `undecided`, for every execution; None where that was not asked."""
+        return self._columns.get("deployed")
 
     @property
-    def reason(self) -> np.ndarray:
-        """What each verdict rests on."""
-        return self._columns["reason"]
+    def asked(self) -> np.ndarray:
+        """The verdicts that were asked for: `deployed` where that was, otherwise `verdict`."""
+        return self.verdict if self.deployed is None else self.deployed
+
+    reason = Column("reason", "What the verdicts rest on.")
 
     @cached_property
     def robust(self) -> np.ndarray:
-        """Which nodes are certified."""
-        return self.verdict == "robust"
+        """Which nodes are certified, as the network runs where that was asked."""
+        return self.asked == "robust"
 
-    @property
-    def margin(self) -> np.ndarray:
-        """The smallest lower bound on the worst-case margins of a node, NaN where none is known."""
-        return self._columns["margin"]
-
-    @property
-    def worst_class(self) -> np.ndarray:
-        """The class of that margin."""
-        return self._columns["worst_class"]
+    margin = Column("margin", "The smallest lower bound on the worst-case margins of a node, NaN where none is known.")
+    worst_class = Column("worst_class", "The class of that margin.")
 
     def _row(self, row: dict[str, Any]) -> NodeResult:
         exact, rounding = row.get("exact_margins"), row.get("rounding")
         return NodeResult(
-            node=row["node"],
-            label=row["label"],
-            predicted=row["predicted"],
+            **self._fields(row),
             reference=row["reference"],
             verdict=row["verdict"],
             reason=row["reason"],
             margins=[Margin(margin["class"], margin["lower"], margin["upper"]) for margin in row["margins"]],
-            witness=[(node, attribute) for node, attribute in row["witness"]],
-            degree=row["degree"],
-            neighbourhood=row["neighbourhood"],
-            seconds=row["seconds"],
             exact_margins=None if exact is None else exact.split(" "),
             deployed=row.get("deployed"),
             rounding=None if rounding is None else [Margin(pair["class"], pair["lower"], pair["upper"]) for pair in rounding],
@@ -300,15 +150,19 @@ class Results(_Table[NodeResult]):
     def _broken(self, at: int) -> bool:
         return bool(self.verdict[at] == "non_robust")
 
+    def _counts(self, verdicts: np.ndarray) -> dict[str, int]:
+        """How many nodes have each verdict; rounding is mentioned only where it was asked about."""
+        kinds = [kind for kind in VERDICTS if kind != "rounding_dependent" or verdicts is self.deployed]
+        return {kind: int((verdicts == kind).sum()) for kind in kinds}
+
     def summary(self) -> dict[str, Any]:
-        """Counts and means over the nodes."""
+        """Counts and means over the nodes. With `deployed` the counts are of that, and those in exact arithmetic are in `exact`."""
         known = self.label >= 0
         margins = self.margin[np.isfinite(self.margin)]
         return {
             "nodes": len(self),
-            "robust": int(self.robust.sum()),
-            "non_robust": int((self.verdict == "non_robust").sum()),
-            "undecided": int((self.verdict == "undecided").sum()),
+            **self._counts(self.asked),
+            **({} if self.deployed is None else {"exact": self._counts(self.verdict)}),
             "accuracy": float((self.label[known] == self.predicted[known]).mean()) if known.any() else None,
             "mean_margin": float(margins.mean()) if len(margins) else None,
             "ties": int((self.reason == "tie").sum()),
@@ -317,25 +171,34 @@ class Results(_Table[NodeResult]):
         }
 
     def _budget(self) -> str:
-        budget = self.run.get("budget", {})
-        local = budget.get("local")
-        q = "given by node" if isinstance(local, list) else local
-        return f"Q = {budget['global']}, q = {q}" if budget else "an unknown budget"
+        budget = self.run.get("edges" if self._edges else "budget")
+        if not budget:
+            return "an unknown budget"
+        most = budget.get("local")
+        most = "given by node" if isinstance(most, list) else "any" if self._edges and (most is None or most >= 2**32 - 1) else most
+        if not self._edges:
+            return f"Q = {budget['global']}, q = {most}"
+        keep = "" if budget.get("keep_one", True) else ", last edges too"
+        return f"removed edges: E = {budget.get('global')}, e = {most}{keep}"
+
+    def _parts(self) -> list[tuple[str, dict[str, int]]]:
+        """What was asked, and its verdicts; then those in exact arithmetic, where they are not the same."""
+        exact = self._counts(self.verdict)
+        return [("", exact)] if self.deployed is None else [(self._execution, self._counts(self.deployed)), ("exact arithmetic", exact)]
 
     def __repr__(self) -> str:
-        found = self.summary()
-        open_ = "" if found["complete"] else f" of {self._rows.total}"
-        return (
-            f"Results({found['nodes']}{open_} nodes, {self._budget()}: {found['robust']} robust, "
-            f"{found['non_robust']} non-robust, {found['undecided']} undecided)"
-        )
+        open_ = "" if self.complete else f" of {self._rows.total}"
+        told = [f"{what}{': ' if what else ''}" + ", ".join(f"{n} {kind.replace('_', '-')}" for kind, n in counts.items()) for what, counts in self._parts()]
+        return f"Results({len(self)}{open_} nodes, {self._budget()}: {'; '.join(told)})"
 
     def __str__(self) -> str:
         found = self.summary()
-        total = max(found["nodes"], 1)
+        total = max(len(self), 1)
         lines = [self._budget()]
-        for name, key in (("robust", "robust"), ("non-robust", "non_robust"), ("undecided", "undecided")):
-            lines.append(f"{name:<12}{found[key]:>8}  {100 * found[key] / total:5.1f} %")
+        for what, counts in self._parts():
+            lines += [f"{what}:"] if what else []
+            width = 2 + max(map(len, counts))
+            lines += [f"{kind.replace('_', '-'):<{width}}{n:>8}  {100 * n / total:5.1f} %" for kind, n in counts.items()]
         if found["accuracy"] is not None:
             lines.append(f"{'accuracy':<12}{found['accuracy']:>8.3f}")
         if not found["complete"]:
@@ -343,49 +206,51 @@ class Results(_Table[NodeResult]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        found = self.summary()
-        total = max(found["nodes"], 1)
-        colours = {"robust": "#2a7f3f", "non_robust": "#b3261e", "undecided": "#8a6d00"}
-        bars = "".join(
-            f'<div style="width:{100 * found[key] / total:.2f}%;background:{colour}" title="{key.replace("_", "-")}: {found[key]}"></div>'
-            for key, colour in colours.items()
-        )
-        cells = "".join(
-            f"<td style='text-align:right;padding:2px 12px'>{found[key]} ({100 * found[key] / total:.1f} %)</td>" for key in colours
-        )
-        heads = "".join(f"<th style='text-align:right;padding:2px 12px;color:{c}'>{k.replace('_', '-')}</th>" for k, c in colours.items())
-        accuracy = "" if found["accuracy"] is None else f", accuracy {found['accuracy']:.3f}"
-        rows = "".join(
-            f"<tr><td>{self.node[at]}</td><td>{self.predicted[at]}</td>"
-            f"<td style='color:{colours[str(self.verdict[at])]}'>{html.escape(str(self.verdict[at])).replace('_', '-')}</td>"
-            f"<td>{html.escape(str(self.reason[at])).replace('_', ' ')}</td><td>{self.margin[at]:.4g}</td></tr>"
-            for at in range(min(len(self), 8))
-        )
+        total, accuracy, names = max(len(self), 1), self.summary()["accuracy"], self.class_names
+        bars = ""
+        for what, counts in self._parts():
+            drawn = "".join(
+                f'<div style="width:{100 * n / total:.2f}%;background:{VERDICTS[kind]}" title="{kind.replace("_", "-")}: {n}"></div>' for kind, n in counts.items()
+            )
+            heads = "".join(f"<th style='text-align:right;padding:2px 12px;color:{VERDICTS[k]}'>{k.replace('_', '-')}</th>" for k in counts)
+            cells = "".join(f"<td style='text-align:right;padding:2px 12px'>{n} ({100 * n / total:.1f} %)</td>" for n in counts.values())
+            bars += f"<p>{what}</p>" if what else ""
+            bars += f"<div style='display:flex;height:10px;width:24em;background:#ccc'>{drawn}</div><table><tr>{heads}</tr><tr>{cells}</tr></table>"
+
+        def cell(verdict: Any) -> str:
+            return f"<td style='color:{VERDICTS[str(verdict)]}'>{str(verdict).replace('_', '-')}</td>"
+
+        rows = ""
+        for at in range(min(len(self), 8)):
+            name = names[self.predicted[at]] if names and self.predicted[at] < len(names) else self.predicted[at]
+            deployed = "" if self.deployed is None else cell(self.deployed[at])
+            rows += (
+                f"<tr><td>{self.node[at]}</td><td>{html.escape(str(name))}</td>{deployed}{cell(self.verdict[at])}"
+                f"<td>{html.escape(str(self.reason[at])).replace('_', ' ')}</td><td>{self.margin[at]:.4g}</td></tr>"
+            )
         more = f"<p>… and {len(self) - 8} more nodes</p>" if len(self) > 8 else ""
-        part = "" if found["complete"] else f" of {self._rows.total}, interrupted"
+        part = "" if self.complete else f" of {self._rows.total}, interrupted"
+        told = "" if accuracy is None else f", accuracy {accuracy:.3f}"
+        deployed = "" if self.deployed is None else "<th>as deployed</th>"
         return (
-            f"<div><p><b>{found['nodes']} nodes{part}</b>, {html.escape(self._budget())}{accuracy}</p>"
-            f"<div style='display:flex;height:10px;width:24em;background:#ccc'>{bars}</div>"
-            f"<table><tr>{heads}</tr><tr>{cells}</tr></table>"
-            f"<table><tr><th>node</th><th>predicted</th><th>verdict</th><th>by</th><th>margin ≥</th></tr>{rows}</table>{more}</div>"
+            f"<div><p><b>{len(self)} nodes{part}</b>, {html.escape(self._budget())}{told}</p>{bars}"
+            f"<table><tr><th>node</th><th>predicted</th>{deployed}<th>verdict</th><th>by</th><th>margin ≥</th></tr>{rows}</table>{more}</div>"
         )
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draws how many nodes have each of the verdicts that were asked for; returns the axes of matplotlib."""
+        ax, counts = axes_of(ax), self._counts(self.asked)
+        ax.bar([kind.replace("_", "-") for kind in counts], list(counts.values()), color=[VERDICTS[kind] for kind in counts])
+        ax.set_ylabel("nodes")
+        ax.set_title(self._budget() + (f" ({self._execution})" if self._execution else ""))
+        return ax
 
-class Radii(_Table[Radius]):
-    """What `radius` found: for every node the largest Q that is certified and the smallest Q with a witness."""
 
-    _letter = "Q"
-    """The letter of the global budget."""
+class Radii(_Nodes[Radius]):
+    """What `radius` found: for every node the largest Q that is certified and the smallest Q with a witness; or E, for removed edges."""
 
-    @property
-    def certified(self) -> np.ndarray:
-        """The largest Q that is certified, −1 if none is."""
-        return self._columns["certified"]
-
-    @property
-    def attacked(self) -> np.ndarray:
-        """The smallest Q with a witness, −1 if none was found."""
-        return self._columns["attacked"]
+    certified = Column("certified", "The largest Q or E that is certified, −1 if none is.")
+    attacked = Column("attacked", "The smallest Q or E with a witness, −1 if none was found.")
 
     @cached_property
     def exact(self) -> np.ndarray:
@@ -393,176 +258,62 @@ class Radii(_Table[Radius]):
         return (self.attacked >= 0) & (self.attacked == self.certified + 1)
 
     def _row(self, row: dict[str, Any]) -> Radius:
-        return Radius(
-            node=row["node"],
-            label=row["label"],
-            predicted=row["predicted"],
-            certified=row["certified_q_global"],
-            attacked=row["attacked_q_global"],
-            witness=[(node, attribute) for node, attribute in row["witness"]],
-            degree=row["degree"],
-            neighbourhood=row["neighbourhood"],
-            seconds=row["seconds"],
-        )
+        return Radius(**self._fields(row), certified=row["certified"], attacked=row["attacked"])
 
     def _broken(self, at: int) -> bool:
         return bool(self.attacked[at] >= 0)
 
+    @property
+    def _letter(self) -> str:
+        return "E" if self._edges else "Q"
+
     def summary(self) -> dict[str, Any]:
-        """Counts and means over the nodes."""
+        """Counts and means over the nodes; `limit` is the largest Q or E that was looked at, and `at_limit` nodes withstand it."""
         known = self.certified[self.certified >= 0]
+        limit = self.run.get("max_global")
         return {
             "nodes": len(self),
             "mean_certified": float(known.mean()) if len(known) else None,
             "median_certified": float(np.median(known)) if len(known) else None,
             "exact": int(self.exact.sum()),
             "not_attacked": int((self.attacked < 0).sum()),
-            "limit": self.run.get("max_global"),
+            "limit": limit,
+            "at_limit": None if limit is None else int((self.certified >= limit).sum()),
             "complete": self.complete,
             "seconds": self.seconds,
         }
 
+    def _unseen(self) -> str:
+        """What was not looked at."""
+        found = self.summary()
+        if not found["at_limit"]:
+            return ""
+        name = "Edges(remove=…)" if self._edges else "Flips(Q=…)"
+        return f"{found['at_limit']} nodes withstand {self._letter} = {found['limit']}, and more was not looked at: {name} says how far"
+
     def __repr__(self) -> str:
         found = self.summary()
-        certified = found["mean_certified"]
-        mean = "none certified" if certified is None else f"mean certified {self._letter} {certified:.2f}"
-        return f"{type(self).__name__}({found['nodes']} nodes: {mean}, exact for {found['exact']})"
+        certified, at_least = found["mean_certified"], "≥ " if found["at_limit"] else ""
+        mean = "none certified" if certified is None else f"mean certified {self._letter} {at_least}{certified:.2f}"
+        told = "".join(f"; {words}" for words in (self._execution, self._unseen()) if words)
+        open_ = "" if self.complete else f" of {self._rows.total}"
+        return f"Radii({found['nodes']}{open_} nodes: {mean}, exact for {found['exact']}{told})"
 
     def _repr_html_(self) -> str:
-        found = self.summary()
+        found = {**({"deployed": self._execution} if self._execution else {}), **self.summary()}
         cells = "".join(f"<tr><th style='text-align:left'>{key.replace('_', ' ')}</th><td>{value}</td></tr>" for key, value in found.items())
-        return f"<table>{cells}</table>"
+        return f"<table>{cells}</table><p>{self._unseen()}</p>"
 
-
-@dataclass(frozen=True)
-class EdgeNodeResult:
-    """What is known of a node against removed edges."""
-
-    node: int
-    label: int | None
-    predicted: int
-    reference: int
-    """The class that is to be kept."""
-    verdict: str
-    """`robust`, `non_robust` or `undecided`."""
-    reason: str
-    """What the verdict rests on."""
-    margins: list[Margin]
-    witness: list[tuple[int, int]]
-    """The edges without which it changes its class, as pairs of ids; empty unless it is non-robust."""
-    degree: int
-    relevant_edges: int
-    """Edges whose removal can change something about it."""
-    seconds: float
-    exact_margins: list[str] | None = None
-    """With minimize=True, the exact minima as fractions."""
-
-    @property
-    def robust(self) -> bool:
-        """Is it certified?"""
-        return self.verdict == "robust"
-
-
-@dataclass(frozen=True)
-class EdgeRadius:
-    """How many removed edges a node withstands."""
-
-    node: int
-    label: int | None
-    predicted: int
-    certified: int | None
-    """The largest E that is certified; None if not even 0 is (a tie)."""
-    attacked: int | None
-    """The smallest E with a witness; None if none was found."""
-    witness: list[tuple[int, int]]
-    degree: int
-    relevant_edges: int
-    seconds: float
-
-
-def _without(table: _Table[Any], node: int) -> Any:
-    """The edges that are left without those of the node's witness."""
-    at = table._at(node)
-    edges = table.witness[at]
-    if not edges and not table._broken(at):
-        raise InputError(f"node {node} has no witness", "only non-robust nodes have one")
-    if table._graph is None:
-        raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=graph)")
-    certified = table.run.get("input", {}).get("graph")
-    if certified is not None and certified != table._graph.digest:
-        raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=graph)")
-    gone = {(a, b) for pair in edges for a, b in (pair, pair[::-1])}
-    edge_index: Any = getattr(table._data, "edge_index", None)
-    if hasattr(edge_index, "detach"):
-        import torch
-
-        kept = [(int(a), int(b)) not in gone for a, b in edge_index.T.tolist()]
-        return edge_index[:, torch.tensor(kept, dtype=torch.bool, device=edge_index.device)]
-    left = table._graph.adjacency.tolil(copy=True)
-    for a, b in gone:
-        left[a, b] = 0
-    return left.tocsr()
-
-
-class EdgeResults(Results):
-    """The verdicts of `certify` with edges="remove"; witnesses are edges, as pairs of ids."""
-
-    def _row(self, row: dict[str, Any]) -> EdgeNodeResult:  # type: ignore[override]
-        exact = row.get("exact_margins")
-        return EdgeNodeResult(
-            node=row["node"],
-            label=row["label"],
-            predicted=row["predicted"],
-            reference=row["reference"],
-            verdict=row["verdict"],
-            reason=row["reason"],
-            margins=[Margin(margin["class"], margin["lower"], margin["upper"]) for margin in row["margins"]],
-            witness=[(a, b) for a, b in row["witness_edges"]],
-            degree=row["degree"],
-            relevant_edges=row["relevant_edges"],
-            seconds=row["seconds"],
-            exact_margins=None if exact is None else exact.split(" "),
-        )
-
-    def apply(self, node: int) -> Any:
-        """The edges that are left without those of the node's witness, so that your own model can be asked.
-
-        With a Data object of PyTorch Geometric they are a new `edge_index`; otherwise a new scipy CSR matrix.
-        """
-        return _without(self, node)
-
-    def _budget(self) -> str:
-        return _edge_budget(self.run.get("edges", {}))
-
-
-def _edge_budget(budget: dict[str, Any]) -> str:
-    local = budget.get("local")
-    e = "given by node" if isinstance(local, list) else "any" if local is not None and local >= 2**32 - 1 else local
-    keep = "" if budget.get("keep_one", True) else ", last edges too"
-    return f"removed edges: E = {budget.get('global')}, e = {e}{keep}" if budget else "an unknown budget"
-
-
-class EdgeRadii(Radii):
-    """What `radius` with edges="remove" found: for every node the largest E that is certified and the smallest E with a witness."""
-
-    _letter = "E"
-
-    def _row(self, row: dict[str, Any]) -> EdgeRadius:  # type: ignore[override]
-        return EdgeRadius(
-            node=row["node"],
-            label=row["label"],
-            predicted=row["predicted"],
-            certified=row["certified_edges"],
-            attacked=row["attacked_edges"],
-            witness=[(a, b) for a, b in row["witness_edges"]],
-            degree=row["degree"],
-            relevant_edges=row["relevant_edges"],
-            seconds=row["seconds"],
-        )
-
-    def apply(self, node: int) -> Any:
-        """The edges that are left without those of the node's witness: a new `edge_index`, or a scipy CSR matrix."""
-        return _without(self, node)
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the share of nodes that is certified, and the share for which no attack is known, over Q or E; returns the axes of matplotlib."""
+        ax, limit = axes_of(ax), self.summary()["limit"] or int(max(self.certified.max(initial=0), self.attacked.max(initial=0)))
+        most, total = np.arange(limit + 1), max(len(self), 1)
+        ax.step(most, [(self.certified >= n).sum() / total for n in most], where="post", label="certified")
+        ax.step(most, [((self.attacked < 0) | (self.attacked > n)).sum() / total for n in most], where="post", label="no attack known")
+        ax.set_xlabel(self._letter)
+        ax.set_ylabel("share of nodes")
+        ax.legend()
+        return ax
 
 
 class Explanation(dict):  # type: ignore[type-arg]

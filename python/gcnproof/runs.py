@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import _native
-from .attacks import CollectiveResults
-from .errors import GcnproofError, GcnproofWarning, InputError
-from .files import load
+from .asking import Short, Written, nothing_left, tell
+from .attack import Flips, local
+from .calls import Call, _attack
+from .errors import GcnproofError, InputError
+from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .results import Radii, Results
-from .selection import Subject, is_path, local, selected, threads as _threads
+from .selection import Subject, is_path, selected, threads as _threads
+from .table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Path = str | os.PathLike[str]
 
@@ -29,9 +34,7 @@ def _run(words: list[str], threads: int | None, progress: bool | Listener) -> di
     """Runs a command; what it says as JSON."""
     with Progress(progress, words[0]) as listener:
         code, output, notes = _native.command([*words, "--format", "json"], _threads(threads), listener)
-    for note in notes:
-        if note.startswith(("note: ", "warning: ")):
-            warnings.warn(note.split(": ", 1)[1], GcnproofWarning, stacklevel=3)
+    tell({"notes": notes})
     if code == 130:
         raise KeyboardInterrupt
     if code not in (0, 1):
@@ -58,20 +61,28 @@ def _ids(nodes: Any, count: int, what: str = "nodes") -> str | None:
     return None if found is None else ",".join(map(str, sorted(set(found))))
 
 
-def _budget(graph: Graph, folder: str, Q: int | None, q: Any, flips: str, freeze_nodes: Any, freeze_attributes: Any) -> list[str]:
+def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
+    """The attack of a command, by default Flips(Q=12, q=0.01)."""
+    found = _attack(more, attack, q) or Flips()
+    if not isinstance(found, Flips):
+        raise InputError("removed edges are certified by certify, radius and explain", "give Flips(…), or Q and q")
+    return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
+
+
+def _budget(graph: Graph, folder: str, attack: Flips) -> list[str]:
     """The attacker's means for a command; budgets by node go through a file."""
-    words = [] if Q is None else ["-Q", str(Q)]
-    means = local(q, graph.node_count)
+    words = ["-Q", str(attack.Q)]
+    means = local(attack.q, graph.node_count)
     if isinstance(means, np.ndarray):
         path = os.path.join(folder, "local.npy")
         np.save(path, means)
         words += ["--local-file", path]
     else:
         words += ["-q", f"{100 * means:.12g}%" if isinstance(means, float) else str(means)]
-    words += ["--flips", flips]
+    words += ["--flips", attack.direction]
     return words + _options(
-        freeze_nodes=_ids(freeze_nodes, graph.node_count) or None,
-        freeze_attributes=_ids(freeze_attributes, graph.attribute_count, "attributes") or None,
+        freeze_nodes=_ids(attack.freeze_nodes, graph.node_count) or None,
+        freeze_attributes=_ids(attack.freeze_attributes, graph.attribute_count, "attributes") or None,
     )
 
 
@@ -102,11 +113,31 @@ class Training:
         return f"Training({self.iterations} iterations in {self.seconds:.1f} s: {shares})"
 
 
+class Tuning(Written, total=False):
+    """Options of `gcnproof train` beyond those of `train` itself (docs/training.md)."""
+
+    bound: Literal["best", "paper", "anchored"]
+    epochs: int
+    warm_up: int
+    patience: int
+    batch: int
+    learning_rate: float
+    decay: float
+    weight_decay: float
+    dropout: float
+    hinge_weight: float
+    bias_spread: float
+    margin_labelled: float
+    margin_unlabelled: float
+    checkpoint: Path
+    checkpoint_every: int
+
+
 def train(
     data: Any,
     loss: Literal["ce", "rce", "rh", "rh-u"] = "rh-u",
-    Q: int = 12,
-    q: Any = 0.01,
+    attack: Flips | int | None = None,
+    q: Any = None,
     *,
     hidden: int = 32,
     layers: int = 2,
@@ -114,44 +145,37 @@ def train(
     split: str | int = "10%",
     labelled: Any = None,
     seed: int = 1,
-    flips: Literal["both", "add", "remove"] = "both",
-    freeze_nodes: Any = None,
-    freeze_attributes: Any = None,
     threads: int | None = None,
     progress: bool | Listener = True,
     out: Path | None = None,
     log: Path | None = None,
-    resume: bool = False,
-    force: bool = False,
-    **tuning: Any,
+    **more: Unpack[Tuning],
 ) -> Training:
-    """Trains a graph convolutional network that can be proved robust at this budget (docs/training.md).
+    """Trains a graph convolutional network that can be proved robust against flips, by default Flips(Q=12, q=0.01) (docs/training.md).
 
     `ce` is standard training; `rce`, `rh` and `rh-u` have certificates in the loss. `labelled` takes nodes as `certify` does, and
-    replaces `split`. `out` is a .safetensors file; without it nothing is kept on disk. Further keywords are the options of
-    `gcnproof train`: epochs, warm_up, patience, batch, learning_rate, decay, weight_decay, dropout, hinge_weight, bias_spread,
-    margin_labelled, margin_unlabelled, bound.
+    replaces `split`. `out` is a .safetensors file; without it nothing is kept on disk. resume=True continues an interrupted training, force=True
+    overwrites the file. Further keywords are the options of `gcnproof train`: epochs, warm_up, patience, batch, learning_rate, decay, weight_decay,
+    dropout, hinge_weight, bias_spread, margin_labelled, margin_unlabelled, bound.
     """
-    known = (
-        "bound epochs warm_up patience batch learning_rate decay weight_decay dropout hinge_weight bias_spread margin_labelled "
-        "margin_unlabelled checkpoint checkpoint_every"
-    ).split()
-    for name in tuning:
+    said: dict[str, Any] = dict(more)
+    bounds, known = said.pop("bound", None), [name for name in Tuning.__annotations__ if name not in Short.__annotations__]
+    found = _flips(attack, q, said)
+    for name in said:
         if name not in known:
             raise TypeError(f"train() got an unexpected keyword argument {name!r}: it takes {', '.join(known)}")
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         graph, file = _graph_file(data, folder)
         path = os.path.join(folder, "model.safetensors") if out is None else os.fspath(out)
-        words = ["train", file, "--loss", loss, *_budget(graph, folder, Q, q, flips, freeze_nodes, freeze_attributes)]
+        words = ["train", file, "--loss", loss, *_budget(graph, folder, found)]
         words += _options(hidden=hidden, layers=layers, message_passing=",".join(rules), seed=seed, out=path, log=log)
         words += _options(split=None if labelled is not None else split, labelled=_ids(labelled, graph.node_count))
-        words += _options(resume=resume, force=force, **tuning)
-        said = _run(words, threads, progress)
+        told = _run(words + _options(bound=bounds, **said), threads, progress)
         network = load(path, message_passing=rules)
     assert isinstance(network, Network)
     kept = None if out is None else path
-    return Training(network, kept, said["evaluation"], said["iterations"], said["seconds"])
+    return Training(network, kept, told["evaluation"], told["iterations"], told["seconds"])
 
 
 @dataclass(frozen=True)
@@ -161,9 +185,9 @@ class Study:
     folder: str
     models: list[dict[str, Any]]
 
-    def report(self, out: Path = "report.html", *, title: str | None = None) -> str:
+    def report(self, out: Path = "report.html", *, title: str | None = None, force: bool = False) -> str:
         """Makes the page of this study. Returns its path."""
-        return report(self, out=out, title=title)
+        return report(self, out=out, title=title, force=force)
 
     def __repr__(self) -> str:
         lines = [f"{model['model']}: {model['robust']} of {model['nodes']} robust" for model in self.models]
@@ -174,27 +198,29 @@ def study(
     models: Any,
     data: Any,
     out: Path,
-    Q: int = 12,
-    q: Any = 0.01,
+    attack: Flips | int | None = None,
+    q: Any = None,
     *,
     max_Q: int = 40,
     complete: bool = False,
     nodes: Any = None,
-    flips: Literal["both", "add", "remove"] = "both",
-    freeze_nodes: Any = None,
-    freeze_attributes: Any = None,
     time_limit: float = 2.0,
     sample: int = 100,
     seed: int = 1,
+    call: Call = None,
     threads: int | None = None,
     progress: bool | Listener = True,
-    force: bool = False,
+    **more: Unpack[Written],
 ) -> Study:
     """Runs what the figures of a report need, for one graph and one or several models, into the folder `out`.
 
-    `models` is a model as `certify` takes it, a dictionary of names and models, or a list. What is in the folder already is not
-    computed again: after Ctrl-C the same call goes on.
+    `models` is a model as `certify` takes it, a dictionary of names and models, or a list; `attack` is Flips(Q=12, q=0.01) by default.
+    A folder that holds a study is refused: `resume` continues it, and what is there is not computed again; `force` computes everything anew.
     """
+    said: dict[str, Any] = dict(more)
+    resume, force = bool(said.pop("resume", False)), bool(said.pop("force", False))
+    found = _flips(attack, q, said)
+    nothing_left("study", said)
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     elif isinstance(models, Sequence) and not is_path(models) and not hasattr(models, "describe"):
@@ -204,7 +230,7 @@ def study(
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         graph, files = None, []
         for name, model in named.items():
-            subject = Subject(model, data)
+            subject = Subject.of(model, data, call)
             graph = graph or subject.graph
             files.append(_model_file(subject, folder, name))
         if graph is None:
@@ -212,11 +238,11 @@ def study(
         file = os.fspath(data) if is_path(data) else os.path.join(folder, "graph.npz")
         if not is_path(data):
             graph.save(file)
-        words = ["study", file, *files, *_budget(graph, folder, Q, q, flips, freeze_nodes, freeze_attributes)]
+        words = ["study", file, *files, *_budget(graph, folder, found)]
         words += _options(max_Q=max_Q, complete=complete, nodes=_ids(nodes, graph.node_count), time_limit=time_limit)
-        words += _options(sample=sample, seed=seed, out=out, force=force)
-        said = _run(words, threads, progress)
-    return Study(os.fspath(out), said["models"])
+        words += _options(sample=sample, seed=seed, out=out, resume=resume, force=force)
+        told = _run(words, threads, progress)
+    return Study(os.fspath(out), told["models"])
 
 
 def _stem(model: Any, name: str) -> str:
@@ -238,36 +264,45 @@ def report(
     graph: Any = None,
     model: Any = None,
     title: str | None = None,
+    call: Call = None,
+    force: bool = False,
 ) -> str:
     """Draws one self-contained HTML page from results: of `certify` and `radius`, files, logs of training, studies.
 
-    `graph` is for names, distances and purity, `model` for what each flip contributes; a study brings its own. Returns the path of
-    the page.
+    `graph` is for names, distances and purity, `model` for what each flip contributes; a study brings its own. A page that is
+    there is overwritten only by `force`. Returns the path of the page.
     """
+    if not results:
+        raise InputError("no results are given", "give what certify, radius, collective or study returned, or files")
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         paths, data = [], graph
         for at, one in enumerate(results):
             if isinstance(one, Study):
                 paths.append(one.folder)
-            elif isinstance(one, (Results, Radii, CollectiveResults)):
+            elif isinstance(one, Table):
                 graph = one._graph if graph is None else graph
                 data = one._data if data is None else data
-                paths.append(os.path.join(folder, f"{_kind(one)}{at + 1}.parquet"))
+                paths.append(os.path.join(folder, f"{type(one).__name__.lower()}{at + 1}.parquet"))
                 one.save(paths[-1])
-            else:
+            elif is_path(one):
                 paths.append(os.fspath(one))
-        words = ["report", *paths, *_options(out=out, title=title)]
+                if paths[-1].lower().endswith((".npz", ".safetensors")):
+                    raise InputError(f"{paths[-1]}: a graph or a model stands where results are expected", "say graph=… or model=…")
+            else:
+                remedy = "say graph=…" if isinstance(one, Graph) else "give what certify, radius, collective or study returned, or files"
+                raise InputError(f"a {type(one).__name__} is no result", remedy)
+        words = ["report", *paths, *_options(out=out, title=title, force=force)]
         if graph is not None:
-            words += ["--graph", _graph_file(graph, folder)[1]]
+            of = _graph(graph)[0]
+            words += ["--graph", _graph_file(of, folder)[1]]
+            for one in results:
+                if isinstance(one, Table) and of is not None and one.run.get("input", {}).get("graph", of.digest) != of.digest:
+                    raise InputError("the results were computed on another graph", "give the graph that was certified, or leave graph out")
         if model is not None:
             if graph is None:
                 raise InputError("a model without its graph", "give the graph, too")
-            words += ["--model", _model_file(Subject(model, graph if data is None else data), folder, "model")]
+            words += ["--model", _model_file(Subject.of(model, graph if data is None else data, call), folder, "model")]
         return str(_run(words, None, False)["page"])
-
-
-def _kind(rows: Results | Radii | CollectiveResults) -> str:
-    return "radius" if isinstance(rows, Radii) else "results" if isinstance(rows, Results) else "collective"
 
 
 @dataclass(frozen=True)
@@ -286,24 +321,21 @@ class Validation:
 def validate(
     model: Any,
     data: Any,
-    Q: int,
-    q: Any,
+    attack: Flips | int | None = None,
+    q: Any = None,
     *,
     sample: int = 200,
     seed: int = 1,
     nodes: Any = None,
-    flips: Literal["both", "add", "remove"] = "both",
-    freeze_nodes: Any = None,
-    freeze_attributes: Any = None,
     time_limit: float = 10.0,
     milp_limit: float = 2.0,
     exact_limit: float = 2.0,
     plots: Path | None = None,
+    call: Call = None,
     threads: int | None = None,
     progress: bool | Listener = True,
     out: Path | None = None,
-    resume: bool = False,
-    force: bool = False,
+    **more: Unpack[Written],
 ) -> Validation:
     """Compares the certifier with LP, ILP and MILP solvers on sampled nodes: dual ≤ LP ≤ ILP ≤ MILP ≤ witness.
 
@@ -314,14 +346,18 @@ def validate(
             "validate belongs to the laboratory, which this build of gcnproof does not have",
             "build a wheel with it: verify/install-highs.sh, then scripts/python-wheel.sh laboratory (cargo features laboratory)",
         )
+    said: dict[str, Any] = dict(more)
+    found = _flips(attack, q, said)
+    again = {name: said.pop(name, False) for name in ("resume", "force")}
+    nothing_left("validate", said)
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
-        subject = Subject(model, data)
+        subject = Subject.of(model, data, call)
         file = os.fspath(data) if is_path(data) else os.path.join(folder, "graph.npz")
         if not is_path(data):
             subject.graph.save(file)
         words = ["validate", file, _model_file(subject, folder, "model")]
-        words += _budget(subject.graph, folder, Q, q, flips, freeze_nodes, freeze_attributes)
+        words += _budget(subject.graph, folder, found)
         words += _options(sample=sample, seed=seed, nodes=_ids(nodes, subject.graph.node_count), time_limit=time_limit)
-        words += _options(milp_limit=milp_limit, exact_limit=exact_limit, plots=plots, out=out, resume=resume, force=force)
-        said = _run(words, threads, progress)
-    return Validation(said["ok"], said["summary"], said["rows"])
+        words += _options(milp_limit=milp_limit, exact_limit=exact_limit, plots=plots, out=out, **again)
+        told = _run(words, threads, progress)
+    return Validation(told["ok"], told["summary"], told["rows"])

@@ -1,17 +1,17 @@
-"""Arguments in the forms that people have them: nodes as ids, slices and masks; local budgets; models and graphs."""
+"""Arguments in the forms that people have them: nodes as ids, slices and masks; models and graphs."""
 
 from __future__ import annotations
 
 import numbers
 import os
-import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from .errors import GcnproofWarning, InputError
+from .errors import InputError, warn
 from .graph import Graph, _array
+from .network import Network, _matrix
 
 
 def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
@@ -22,11 +22,16 @@ def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
         return list(range(*nodes.indices(count)))
     if isinstance(nodes, numbers.Integral) and not isinstance(nodes, bool):
         return [int(nodes)]
+    if isinstance(nodes, str):
+        raise InputError(f"{what}={nodes!r}: a text", f"give the mask itself, such as data.{nodes}, ids, or a slice")
     found = _array(list(nodes) if isinstance(nodes, (set, frozenset, range)) else nodes)
     if found.size == 0:
         return []
     if found.ndim != 1:
-        raise InputError(f"{what}: an array with the sides {found.shape}", "give a list of ids, a slice, or a mask")
+        remedy = "give a list of ids, a slice, or a mask"
+        if found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
+            remedy = "nonzero() gives ids with one side too many: give the mask itself, or ids.flatten()"
+        raise InputError(f"{what}: an array with the sides {found.shape}", remedy)
     if found.dtype == bool:
         if len(found) != count:
             raise InputError(f"{what}: a mask of {len(found)} entries, but there are {count} {what}", "give one entry for each")
@@ -38,130 +43,17 @@ def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
     return found.tolist()
 
 
-def local(q: Any, nodes: int) -> int | float | np.ndarray:
-    """`q`: flips, a share of the attributes, or an array with a number of flips for each node."""
-    if isinstance(q, bool):
-        raise InputError(f"q={q}", "give a number of flips, a share below 1, or an array with one number for each node")
-    if isinstance(q, numbers.Integral):
-        if q < 0:
-            raise InputError(f"q={q}", "a number of flips is 0 or more")
-        return int(q)
-    if isinstance(q, numbers.Real):
-        if not 0 <= float(q) < 1:
-            raise InputError(f"q={q}", "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int")
-        # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
-        return float(str(q)) if isinstance(q, np.floating) else float(q)
-    found = _array(q)
-    if found.shape != (nodes,) or found.dtype.kind not in "iu":
-        raise InputError(
-            f"q is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of the {nodes} nodes"
-        )
-    return found.astype(np.int64, copy=False)
-
-
-def attacker(graph: Graph, q: Any, flips: str, freeze_nodes: Any, freeze_attributes: Any) -> dict[str, Any]:
-    """What an attacker may do, as the native module takes it."""
-    return {
-        "q": local(q, graph.node_count),
-        "flips": flips,
-        "freeze_nodes": selected(freeze_nodes, graph.node_count) or [],
-        "freeze_attributes": selected(freeze_attributes, graph.attribute_count, "attributes") or [],
-    }
-
-
-def remover(graph: Graph, e: Any, keep_one_edge: bool, freeze_nodes: Any, freeze_edges: Any) -> dict[str, Any]:
-    """What an attacker may do to edges, as the native module takes it."""
-    return {
-        "e": None if e is None else _removals(e, graph.node_count),
-        "keep_one_edge": bool(keep_one_edge),
-        "freeze_nodes": selected(freeze_nodes, graph.node_count) or [],
-        "freeze_edges": _pairs(freeze_edges),
-    }
-
-
-def _removals(e: Any, nodes: int) -> int | np.ndarray:
-    """`e`: removed edges at each node, or an array with a number for each."""
-    if isinstance(e, bool) or (isinstance(e, numbers.Real) and (not isinstance(e, numbers.Integral) or e < 0)):
-        raise InputError(f"e={e!r}", "give a whole number of edges, 0 or more, or an array with one number for each node")
-    if isinstance(e, numbers.Integral):
-        return int(e)
-    found = _array(e)
-    if found.shape != (nodes,) or found.dtype.kind not in "iu":
-        raise InputError(
-            f"e is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of the {nodes} nodes"
-        )
-    return found.astype(np.int64, copy=False)
-
-
-def _pairs(edges: Any) -> list[tuple[int, int]]:
-    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them."""
-    if edges is None:
-        return []
-    found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges)
-    if found.size == 0:
-        return []
-    if found.ndim != 2 or found.dtype.kind not in "iu" or 2 not in found.shape:
-        raise InputError(
-            f"freeze_edges: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
-        )
-    rows = found if found.shape[1] == 2 else found.T
-    return [(int(a), int(b)) for a, b in rows]
-
-
-def removals(count: Any, name: str) -> int:
-    """A number of removed edges."""
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
-        raise InputError(f"{name}={count!r}", "give a whole number of edges, 0 or more")
-    return int(count)
-
-
-#: What speaks of attributes alone, and of edges alone, with the value that says nothing.
-_OF_FLIPS = {"Q": None, "q": None, "flips": "both", "freeze_attributes": None, "bound": "best", "max_Q": 1000}
-_OF_EDGES = {"E": None, "e": None, "keep_one_edge": True, "freeze_edges": None, "max_E": 1000}
-_DEPLOYED = {"deployed": None, "operator_error": None, "flush_subnormals": False, "unit_roundoff": None}
-
-
-def attacks_edges(edges: Any, **given: Any) -> bool:
-    """Are edges attacked? Refuses what is not decided, and arguments that speak of the other attack."""
-    if edges is None:
-        for name in _said(given, _OF_EDGES):
-            raise InputError(f"{name} without edges", "say edges='remove', or leave it out")
-        return False
-    if edges in ("add", "both"):
-        raise InputError(f"edges={edges!r}: attacks that add edges are not decided", "say edges='remove'")
-    if edges != "remove":
-        raise InputError(f"edges={edges!r}", "say edges='remove'")
-    for name in _said(given, _OF_FLIPS):
-        raise InputError(
-            f"{name} together with edges: attacks on attributes and edges at once are not decided",
-            "say E and e with edges='remove', or Q and q without edges",
-        )
-    for name in _said(given, _DEPLOYED):
-        raise InputError(f"{name} together with edges: verdicts about removed edges are those of the exact network", "leave it out")
-    return True
-
-
-def _said(given: dict[str, Any], defaults: dict[str, Any]) -> list[str]:
-    return [name for name, nothing in defaults.items() if name in given and given[name] is not nothing and given[name] != nothing]
-
-
-def needed(value: Any, name: str, remedy: str) -> Any:
-    """An argument that cannot be left out here."""
-    if value is None:
-        raise InputError(f"{name} is missing", remedy)
-    return value
+#: The largest number that files hold.
+MOST = 2**63 - 1
 
 
 def whole(count: Any, name: str, of: str) -> int:
     """A number of things."""
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
         raise InputError(f"{name}={count!r}", f"give a whole number of {of}, 0 or more")
+    if int(count) > MOST:
+        raise InputError(f"{name}={count}", f"give at most {MOST} {of}")
     return int(count)
-
-
-def flips(count: Any, name: str) -> int:
-    """A number of flips."""
-    return whole(count, name, "flips")
 
 
 def budgets(asked: Any) -> str | list[int]:
@@ -169,7 +61,7 @@ def budgets(asked: Any) -> str | list[int]:
     if isinstance(asked, str):
         return asked
     if isinstance(asked, (numbers.Number, bool)):
-        return [flips(asked, "budgets")]
+        return [whole(asked, "budgets", "flips")]
     found = _array(list(asked) if isinstance(asked, (set, frozenset, range)) else asked)
     if found.size and (found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0):
         raise InputError("budgets are no numbers of flips", "give whole numbers, 0 or more: a list, a range, or a text such as '0-1000:50'")
@@ -200,23 +92,20 @@ def is_module(thing: Any) -> bool:
 
 
 class Subject:
-    """A network on a graph, as it was given and as the native module has it."""
+    """A network on a graph, as it was given and as the native module has it. `call` says how a module is called with its data."""
 
-    def __init__(self, model: Any, data: Any):
-        if isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe")):
-            raise InputError("the graph stands where the model is expected", "the model comes first, then the graph")
+    def __init__(self, model: Any, data: Any, call: Any = None):
+        # What `train` returns has the network that it made.
+        model = model.network if isinstance(getattr(model, "network", None), Network) else model
+        _check_places(model, data)
         self.data = None
         if is_module(model):
             self.data = data
-            if isinstance(data, Graph) or is_path(data):
-                raise InputError(
-                    f"a module of torch with {'a Graph' if isinstance(data, Graph) else 'a file'}",
-                    "give the Data object that the module is called with; or read the module first: "
-                    "graph, network = gcnproof.from_pyg(model, data)",
-                )
             from .pyg import from_pyg
 
-            self.graph, model = from_pyg(model, data)
+            self.graph, model = from_pyg(model, data, call=call)
+        elif call is not None:
+            raise InputError("call says how a module of torch is called", f"a {type(model).__name__} is not called: leave call out")
         elif isinstance(data, Graph):
             self.graph = data
         elif is_path(data):
@@ -228,12 +117,58 @@ class Subject:
         handle = self.graph._native()
         if is_path(model):
             self.network = _native.Network.read(handle, os.fspath(model))
-        elif hasattr(model, "describe"):
-            self.network = _native.Network(handle, *model.describe())
         else:
-            raise InputError(
-                f"a {type(model).__name__} is no model",
-                "give a module of torch with its Data object, a gcnproof.Network, or the path of a model file",
-            )
+            self.network = _native.Network(handle, *model.describe())
         for note in self.network.notes:
-            warnings.warn(note, GcnproofWarning, stacklevel=4)
+            warn(note)
+
+    @classmethod
+    def of(cls, model: Any, data: Any, call: Any = None) -> Subject:
+        """The same, or the one that a Verifier has already."""
+        bound = getattr(model, "_subject", None)
+        if not isinstance(bound, Subject):
+            return cls(model, data, call)
+        if call is not None:
+            raise InputError("call beside a Verifier", "say it where the model is bound: gcnproof.Verifier(model, data, call=…)")
+        return bound
+
+    def check_removable(self) -> None:
+        """Raises where edges cannot be removed because they have a direction, or because operators do not depend on them."""
+        edges, count = getattr(self.data, "edge_index", None), self.graph.node_count
+        if getattr(edges, "ndim", 0) == 2 and getattr(edges, "shape", (0,))[0] == 2:
+            source, receiver = _array(edges)
+            for alone in np.setdiff1d(source * count + receiver, receiver * count + source)[:1].tolist():
+                raise InputError(
+                    f"the graph is directed: there is an edge from node {alone // count} to node {alone % count}, but none back; an edge is removed in both directions",
+                    "make it undirected with torch_geometric.transforms.ToUndirected(), and train the model on that",
+                )
+        for layer in self.model.layers if isinstance(self.model, Network) else ():
+            if any(_matrix(term.operator) is not None for term in layer.terms):
+                raise InputError(
+                    f"layer {layer.name!r} passes messages by a matrix of its own, which removed edges do not change",
+                    "give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges and other normalisations make matrices",
+                )
+
+
+def _check_places(model: Any, data: Any) -> None:
+    """Raises about a model or data that is something else, or in the other's place."""
+    swapped = isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe"))
+    if swapped or is_module(data) or (hasattr(model, "edge_index") and not is_module(model)):
+        raise InputError("the graph stands where the model is expected", "the model comes first, then the graph: certify(model, data, …)")
+    if not (is_module(model) or is_path(model) or hasattr(model, "describe")):
+        remedy = "give a module of torch with its Data object, a gcnproof.Network, or the path of a model file"
+        if isinstance(model, dict):
+            remedy = "a state dict has neither activations nor options: give the module itself, model instead of model.state_dict()"
+        raise InputError(f"a {type(model).__name__} is no model", remedy)
+    name = type(data).__name__
+    if data is None:
+        raise InputError("no graph is given", "give the Data object of the module, a gcnproof.Graph, or the path of a graph file")
+    if is_module(model) and (isinstance(data, Graph) or is_path(data)):
+        raise InputError(
+            f"a module of torch with {'a Graph' if isinstance(data, Graph) else 'a file'}",
+            "give the Data object that the module is called with; or read the module first: graph, network = gcnproof.from_pyg(model, data)",
+        )
+    if name.endswith("Loader"):
+        raise InputError(f"a {name} gives parts of a graph, and certificates are about the whole", "give the Data object that the loader was made of (`loader.data`)")
+    if isinstance(data, (tuple, list, dict)):
+        raise InputError(f"a {name} is no graph", "give one object: torch_geometric.data.Data(x=x, edge_index=edge_index), or gcnproof.Graph(adjacency, attributes)")

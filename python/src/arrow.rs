@@ -16,6 +16,7 @@ enum Builder {
     Floats(Float64Builder),
     Texts(StringBuilder),
     Booleans(BooleanBuilder),
+    Lists(ListBuilder<Int64Builder>),
     /// Lists of groups; the names of the fields, and whether each is a float.
     Groups(Box<ListBuilder<StructBuilder>>, &'static [(&'static str, bool)]),
 }
@@ -41,6 +42,7 @@ impl Builder {
             Kind::Boolean | Kind::OptionalBoolean => Builder::Booleans(BooleanBuilder::new()),
             Kind::Margins => groups(MARGIN),
             Kind::Flips => groups(FLIP),
+            Kind::Integers => Builder::Lists(ListBuilder::new(Int64Builder::new())),
         }
     }
 
@@ -50,6 +52,9 @@ impl Builder {
             Builder::Floats(builder) => builder.append_option(cell.as_f64()),
             Builder::Texts(builder) => builder.append_option(cell.as_str()),
             Builder::Booleans(builder) => builder.append_option(cell.as_bool()),
+            Builder::Lists(builder) => {
+                builder.append_value(cell.as_array().into_iter().flatten().map(Value::as_i64));
+            }
             Builder::Groups(builder, fields) => {
                 for item in cell.as_array().into_iter().flatten() {
                     let group = builder.values();
@@ -77,6 +82,7 @@ impl Builder {
             Builder::Floats(mut builder) => Arc::new(builder.finish()),
             Builder::Texts(mut builder) => Arc::new(builder.finish()),
             Builder::Booleans(mut builder) => Arc::new(builder.finish()),
+            Builder::Lists(mut builder) => Arc::new(builder.finish()),
             Builder::Groups(mut builder, _) => Arc::new(builder.finish()),
         }
     }

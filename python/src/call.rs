@@ -8,8 +8,11 @@ use std::time::Duration;
 use gcnproof_cli::{output, run};
 use miette::{IntoDiagnostic, Result};
 use pyo3::prelude::*;
+use serde_json::Value;
 
 use crate::errors::{bug, from_report};
+use crate::objects::object;
+use crate::rows::Rows;
 
 /// One call works at a time: each takes all cores, and there is one flag that stops them.
 static WORKING: Mutex<()> = Mutex::new(());
@@ -31,6 +34,45 @@ pub struct Done<T> {
     pub output: String,
     /// What it noted.
     pub notes: Vec<String>,
+    /// Ctrl-C, or another exception of Python, in the middle of it: the result is what was done until then.
+    interruption: Option<PyErr>,
+}
+
+impl<T> Done<T> {
+    /// The same, where a part of a result is none.
+    pub fn whole(self) -> PyResult<Done<T>> {
+        match self.interruption {
+            Some(interruption) => Err(interruption),
+            None => Ok(self),
+        }
+    }
+}
+
+/// The rows of a run, and what else there is to say of it.
+pub struct Answer {
+    /// The rows.
+    pub rows: Rows,
+    /// The rest.
+    pub facts: Value,
+}
+
+/// Runs what has rows as its result. An interruption carries those that are done, as `partial`.
+pub fn answer<'py>(
+    py: Python<'py>,
+    threads: Option<usize>,
+    progress: Option<&Bound<'py, PyAny>>,
+    work: impl FnOnce() -> Result<Answer> + Send + 'static,
+) -> PyResult<(Rows, Bound<'py, PyAny>)> {
+    let done = call(py, threads, progress, work)?;
+    let facts = object(py, &done.value.facts)?;
+    facts.set_item("notes", done.notes)?;
+    match done.interruption {
+        None => Ok((done.value.rows, facts)),
+        Some(interruption) => {
+            interruption.value(py).setattr("partial", (done.value.rows, facts))?;
+            Err(interruption)
+        }
+    }
 }
 
 /// Runs `work`. `progress` is called with what is done, of how much, and a message. Ctrl-C ends the call within a second.
@@ -59,20 +101,29 @@ pub fn call<T: Send + 'static>(
         let said = output::capture();
         beginning.store(false, Ordering::SeqCst);
         // Nobody may be waiting any more.
-        let _ = sender.send(value.map(|value| Done { value, output: said.output, notes: said.notes }));
+        let done = |value| Done { value, output: said.output, notes: said.notes, interruption: None };
+        let _ = sender.send(value.map(done));
     };
     let worker = std::thread::Builder::new().name("gcnproof".into()).stack_size(STACK).spawn(body);
     worker.map_err(|error| bug(&format!("no thread could be started: {error}")))?;
-    match watch(py, &receiver, progress) {
-        Ok(outcome) => outcome.map_err(|report| from_report(py, &report)),
+    let (outcome, interruption) = match watch(py, &receiver, progress) {
+        Ok(outcome) => (outcome, py.check_signals().and_then(|()| tell(progress, &mut None)).err()),
         Err(interruption) => {
             cancelled.store(true, Ordering::SeqCst);
-            if begun.load(Ordering::SeqCst) {
-                run::stop();
-                py.detach(|| wait(&receiver, PATIENCE)).ok();
+            if !begun.load(Ordering::SeqCst) {
+                return Err(interruption);
             }
-            Err(interruption)
+            run::stop();
+            match py.detach(|| wait(&receiver, PATIENCE)) {
+                Ok(outcome) => (outcome, Some(interruption)),
+                Err(_) => return Err(interruption),
+            }
         }
+    };
+    match (outcome, interruption) {
+        (Ok(done), interruption) => Ok(Done { interruption, ..done }),
+        (Err(_), Some(interruption)) => Err(interruption),
+        (Err(report), None) => Err(from_report(py, &report)),
     }
 }
 
@@ -85,23 +136,23 @@ fn watch<T: Send>(
     let mut told = None;
     loop {
         match py.detach(|| wait(receiver, LOOK)) {
-            Ok(outcome) => {
-                py.check_signals()?;
-                if let (Some(bar), Some(position)) = (progress, run::position()) {
-                    bar.call1(position)?;
-                }
-                return Ok(outcome);
-            }
+            Ok(outcome) => return Ok(outcome),
             Err(RecvTimeoutError::Disconnected) => return Err(bug("the work ended in a panic")),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
         }
-        if let (Some(bar), Some(position)) = (progress, run::position())
-            && told.as_ref() != Some(&position)
-        {
-            bar.call1(position.clone())?;
-            told = Some(position);
-        }
+        tell(progress, &mut told)?;
     }
+}
+
+/// Tells how far the run is, if that is news.
+fn tell(progress: Option<&Bound<PyAny>>, told: &mut Option<(u64, u64, String)>) -> PyResult<()> {
+    if let (Some(bar), Some(position)) = (progress, run::position())
+        && told.as_ref() != Some(&position)
+    {
+        bar.call1(position.clone())?;
+        *told = Some(position);
+    }
+    Ok(())
 }
 
 /// Waits for the outcome, but not for ever.

@@ -22,6 +22,9 @@ pub fn pythonic(text: &str) -> String {
             "class" => {
                 told += "class_";
             }
+            "bounds-only" => {
+                told += "complete=False";
+            }
             name if SWITCHES.contains(&name) => {
                 told += &name.replace('-', "_");
                 told += "=True";

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use gcnproof_check::format::{Header, Line};
+use gcnproof::proof::FileHeader;
+use gcnproof_check::Accepted;
 use gcnproof_results::record::description::Description;
-use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::record::node::Record;
+use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::{Column, Journal};
-use gcnproof_run::proofs::Proofs;
+use gcnproof_run::proofs::{Proofs, Written};
+use gcnproof_run::question::NodeQuestion;
 use gcnproof_run::run::{Run, same_nodes};
 use miette::{IntoDiagnostic, Result, miette};
 use numpy::{IntoPyArray, PyArray1};
@@ -17,6 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::attack::Shown;
 use crate::errors::{bug, from_report};
 use crate::objects::object;
 use crate::rows::{Kind, Rows};
@@ -27,20 +31,37 @@ enum Store<T: Serialize> {
     Memory(BTreeMap<u64, T>),
 }
 
-/// Rows by what they are about.
-enum Table {
-    Verdicts(Store<NodeRecord>),
-    Radii(Store<RadiusRecord>),
+/// The rows by their kind, and what was written of proofs; whether all rows are there is said.
+type End<H, T> = fn(Option<Proofs<H>>, bool, Vec<T>) -> Result<(Kind, Option<Written>)>;
+
+/// The rows of a run about one attacker, and their proofs where there are some.
+struct Table<A: Shown, T: Serialize> {
+    store: Store<T>,
+    key: fn(&T) -> u64,
+    proofs: Option<Proofs<A::Header>>,
+    /// Writes what is left of the proofs, once all rows are there.
+    end: End<A::Header, T>,
+    description: Description,
+}
+
+/// Rows that come in, whatever they are about.
+pub trait Gathered: Send {
+    /// Is the node's row there, and its proof?
+    fn has(&self, node: u64) -> bool;
+
+    /// Takes rows as JSON lines, each of one of these nodes, and lines of proofs. Returns the nodes.
+    fn push(&mut self, rows: &[u8], proofs: &[u8], nodes: &BTreeSet<u64>) -> Result<Vec<u64>>;
+
+    /// Writes what is left.
+    fn finish(self: Box<Self>, complete: bool, total: usize) -> Result<(Rows, Option<Written>)>;
 }
 
 /// What has come in so far.
 struct State {
-    table: Table,
-    proofs: Option<Proofs<Header>>,
+    rows: Box<dyn Gathered>,
     nodes: BTreeSet<u64>,
     /// Nodes without a row, or without their proof.
     open: BTreeSet<u64>,
-    description: Description,
     start: Instant,
     computed: usize,
 }
@@ -88,36 +109,83 @@ impl<T: Serialize + DeserializeOwned + Clone> Store<T> {
     }
 }
 
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+}
+
+impl<A: Shown, T: Serialize + DeserializeOwned + Clone + Send> Gathered for Table<A, T> {
+    fn has(&self, node: u64) -> bool {
+        self.store.done().contains_key(&node) && self.proofs.as_ref().is_none_or(|proofs| proofs.has(node))
+    }
+
+    fn push(&mut self, rows: &[u8], proofs: &[u8], nodes: &BTreeSet<u64>) -> Result<Vec<u64>> {
+        // First the proof, then the row: a row without its proof is done again, but may not come back.
+        if let Some(file) = &self.proofs {
+            for line in lines(proofs) {
+                let line = A::Header::read(line).ok_or_else(|| miette!("a worker sent no proof"))?;
+                // The checker has accepted it on the machine that sent it.
+                file.add(&Accepted::copied(line));
+            }
+        }
+        let mut done = Vec::new();
+        for line in lines(rows) {
+            let row: T = serde_json::from_slice(line).into_diagnostic()?;
+            let node = (self.key)(&row);
+            if !nodes.contains(&node) {
+                return Err(miette!("a worker sent a row of node {node}, which was not asked for"));
+            }
+            self.store.push(node, row)?;
+            done.push(node);
+        }
+        Ok(done)
+    }
+
+    fn finish(self: Box<Self>, complete: bool, total: usize) -> Result<(Rows, Option<Written>)> {
+        let (kind, written) = (self.end)(self.proofs, complete, self.store.finish()?)?;
+        Ok((Rows::new(kind, &self.description, total), written))
+    }
+}
+
 impl Gathering {
     /// Of verdicts.
-    pub fn verdicts(
-        schema: &'static [Column],
+    pub fn verdicts<A: Shown>(
+        question: &NodeQuestion<A>,
         description: Description,
-        nodes: &[usize],
-        proofs: Option<Proofs<Header>>,
-        run: &Run,
-    ) -> Result<Gathering> {
-        let table = Store::open(schema, |row: &NodeRecord| row.node, &description, nodes.len(), run)?;
-        Ok(Gathering::new(Table::Verdicts(table), description, nodes, proofs))
+        proofs: Option<Proofs<A::Header>>,
+    ) -> Result<Box<dyn Gathered>> {
+        let schema = A::schema(question.effort_record.exact_margins, A::is_deployed(question));
+        let key = |row: &Record<A>| row.node;
+        let store = Store::open(schema, key, &description, question.nodes.len(), question.run)?;
+        Ok(Box::new(Table::<A, Record<A>> {
+            store,
+            key,
+            proofs,
+            end: |proofs, complete, rows| {
+                let written = proofs.map(|proofs| proofs.finish(complete, &rows)).transpose()?;
+                Ok((A::nodes(rows), written))
+            },
+            description,
+        }))
     }
 
     /// Of radii.
-    pub fn radii(description: Description, nodes: &[usize], run: &Run) -> Result<Gathering> {
-        let key = |row: &RadiusRecord| row.node;
-        let table = Store::open(RadiusRecord::SCHEMA, key, &description, nodes.len(), run)?;
-        Ok(Gathering::new(Table::Radii(table), description, nodes, None))
+    pub fn radii<A: Shown>(question: &NodeQuestion<A>, description: Description) -> Result<Box<dyn Gathered>> {
+        let key = |row: &RadiusRow<A>| row.node;
+        let store = Store::open(RadiusRow::<A>::SCHEMA, key, &description, question.nodes.len(), question.run)?;
+        Ok(Box::new(Table::<A, RadiusRow<A>> {
+            store,
+            key,
+            proofs: None,
+            end: |_, _, rows| Ok((A::radii(rows), None)),
+            description,
+        }))
     }
 
-    fn new(table: Table, description: Description, nodes: &[usize], proofs: Option<Proofs<Header>>) -> Gathering {
+    /// Of rows about these nodes.
+    pub fn new(rows: Box<dyn Gathered>, nodes: &[usize]) -> Gathering {
         let nodes: BTreeSet<u64> = nodes.iter().map(|&node| node as u64).collect();
-        let has = |node: u64| match &table {
-            Table::Verdicts(rows) => rows.done().contains_key(&node),
-            Table::Radii(rows) => rows.done().contains_key(&node),
-        };
-        let proved = |node: u64| proofs.as_ref().is_none_or(|proofs| proofs.has(node));
-        let open = nodes.iter().copied().filter(|&node| !has(node) || !proved(node)).collect();
-        let state = State { table, proofs, nodes, open, description, start: Instant::now(), computed: 0 };
-        Gathering(Mutex::new(Some(state)))
+        let open = nodes.iter().copied().filter(|&node| !rows.has(node)).collect();
+        Gathering(Mutex::new(Some(State { rows, nodes, open, start: Instant::now(), computed: 0 })))
     }
 
     fn state(&self) -> MutexGuard<'_, Option<State>> {
@@ -129,46 +197,9 @@ fn over() -> PyErr {
     bug("the files of this run are closed")
 }
 
-/// Rows of JSON lines that belong to this run.
-fn parse<T: DeserializeOwned>(lines: &[u8], nodes: &BTreeSet<u64>, key: fn(&T) -> u64) -> Result<Vec<(u64, T)>> {
-    let mut found = Vec::new();
-    for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        let row: T = serde_json::from_slice(line).into_diagnostic()?;
-        let node = key(&row);
-        if !nodes.contains(&node) {
-            return Err(miette!("a worker sent a row of node {node}, which was not asked for"));
-        }
-        found.push((node, row));
-    }
-    Ok(found)
-}
-
 impl State {
     fn push(&mut self, rows: &[u8], proofs: &[u8]) -> Result<()> {
-        // First the proof, then the row: a row without its proof is done again, but may not come back.
-        if let Some(file) = &self.proofs {
-            for line in proofs.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-                let line =
-                    Line::read(line, usize::MAX).map_err(|reason| miette!("a worker sent no proof: {reason}"))?;
-                file.add(&line);
-            }
-        }
-        let mut done = Vec::new();
-        match &mut self.table {
-            Table::Verdicts(store) => {
-                for (node, row) in parse(rows, &self.nodes, |row: &NodeRecord| row.node)? {
-                    store.push(node, row)?;
-                    done.push(node);
-                }
-            }
-            Table::Radii(store) => {
-                for (node, row) in parse(rows, &self.nodes, |row: &RadiusRecord| row.node)? {
-                    store.push(node, row)?;
-                    done.push(node);
-                }
-            }
-        }
-        for node in done {
+        for node in self.rows.push(rows, proofs, &self.nodes)? {
             self.computed += usize::from(self.open.remove(&node));
         }
         Ok(())
@@ -183,7 +214,7 @@ impl Gathering {
         Ok(nodes.into_pyarray(py))
     }
 
-    /// Takes rows and proofs of some nodes in, as `Job.work` returns them.
+    /// Takes rows and proofs of some nodes in, as `Question.work` returns them.
     fn push(&self, py: Python, rows: &[u8], proofs: &[u8]) -> PyResult<()> {
         py.detach(|| self.state().as_mut().map(|state| state.push(rows, proofs)))
             .ok_or_else(over)?
@@ -192,23 +223,12 @@ impl Gathering {
 
     /// Writes what is left and closes the files. A run with rows missing can be resumed.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Rows, Bound<'py, PyAny>)> {
-        let State { table, proofs, nodes, open, description, start, computed } =
-            self.state().take().ok_or_else(over)?;
+        let State { rows, nodes, open, start, computed } = self.state().take().ok_or_else(over)?;
         let complete = open.is_empty();
-        let finished = py.detach(|| -> Result<_> {
-            let kind = match table {
-                Table::Verdicts(store) => Kind::Nodes(store.finish()?),
-                Table::Radii(store) => Kind::Radii(store.finish()?),
-            };
-            let written = match (proofs, &kind) {
-                (Some(proofs), Kind::Nodes(rows)) => Some(proofs.finish(complete, rows)?),
-                _ => None,
-            };
-            Ok((kind, written))
-        });
-        let (kind, written) = finished.map_err(|report| from_report(py, &report))?;
+        let finished = py.detach(|| rows.finish(complete, nodes.len()));
+        let (rows, written) = finished.map_err(|report| from_report(py, &report))?;
         let seconds = start.elapsed().as_secs_f64();
         let facts = json!({ "seconds": seconds, "computed": computed, "interrupted": !complete, "proofs": written, "notes": [] });
-        Ok((Rows::new(kind, &description, nodes.len()), object(py, &facts)?))
+        Ok((rows, object(py, &facts)?))
     }
 }

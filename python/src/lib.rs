@@ -3,14 +3,13 @@
 
 mod arrow;
 mod asked;
+mod attack;
 mod call;
 mod calls;
 mod collective;
-mod edges;
 mod errors;
 mod gathering;
 mod inputs;
-mod job;
 mod objects;
 mod question;
 mod rows;
@@ -24,17 +23,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::calls::{build, certify, check, command, explain, interrupt, radius};
+    use crate::calls::{build, check, command, interrupt};
     #[pymodule_export]
     use crate::collective::collective;
-    #[pymodule_export]
-    use crate::edges::{certify_edges, explain_edges, radius_edges};
     #[pymodule_export]
     use crate::gathering::Gathering;
     #[pymodule_export]
     use crate::inputs::{Graph, Network, read_model};
     #[pymodule_export]
-    use crate::job::Job;
+    use crate::question::Question;
     #[pymodule_export]
     use crate::rows::Rows;
 

@@ -6,7 +6,7 @@ use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use gcnproof::Grounded;
 use gcnproof_results::record::collective::CollectiveRecord;
-use gcnproof_results::record::description::Description;
+use gcnproof_results::record::description::{Description, NodeSet};
 use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
 use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::pair::PairRecord;
@@ -39,6 +39,9 @@ pub enum Kind {
     /// Budgets of one attack for the whole graph.
     Collective(Vec<CollectiveRecord>),
 }
+
+/// Kind, what the run was, its number of rows, and the rows that are there.
+type Pickled = (String, String, usize, String);
 
 /// The rows of a run and what the run was.
 #[pyclass(frozen, module = "gcnproof._native")]
@@ -93,6 +96,29 @@ impl Rows {
         each!(&self.kind, rows => Box::new(rows.iter().map(value)))
     }
 
+    /// After a selection, the run was about these nodes, or these budgets.
+    fn describe(&mut self) {
+        let keys: Vec<usize> = self.values().filter_map(|row| Some(row["node"].as_u64()? as usize)).collect();
+        let Ok(mut description) = Description::read(&self.fingerprint) else { return };
+        let nodes = match &mut description {
+            Description::Certify(run) => (&mut run.nodes, &mut run.node_set),
+            Description::Radius(run) => (&mut run.nodes, &mut run.node_set),
+            Description::CertifyEdges(run) | Description::RadiusEdges(run) => (&mut run.nodes, &mut run.node_set),
+            Description::Collective(run) => {
+                if let Kind::Collective(rows) = &self.kind {
+                    run.budgets = rows.iter().map(|row| row.q_global).collect();
+                }
+                self.fingerprint = description.fingerprint();
+                return;
+            }
+            _ => return,
+        };
+        let of = nodes.1.as_ref().map_or(*nodes.0, |set| set.of);
+        *nodes.1 = NodeSet::new(&keys, of);
+        *nodes.0 = keys.len();
+        self.fingerprint = description.fingerprint();
+    }
+
     fn save_as<T: Serialize + DeserializeOwned + Clone>(
         &self,
         rows: &[T],
@@ -104,6 +130,11 @@ impl Rows {
         rows.iter().try_for_each(|row| journal.push(row.clone()))?;
         journal.finish().map(drop)
     }
+}
+
+/// Some of the rows.
+fn picked<T: Clone>(rows: &[T], places: &[usize]) -> Vec<T> {
+    places.iter().filter_map(|&at| rows.get(at).cloned()).collect()
 }
 
 fn column<'py, T: numpy::Element, R>(py: Python<'py>, rows: &[R], of: impl Fn(&R) -> T) -> Bound<'py, PyAny> {
@@ -194,6 +225,50 @@ impl Rows {
         saved.map_err(|error| from_error(py, error))
     }
 
+    /// Some of the rows, as a run that was about them alone.
+    fn select(&self, places: Vec<usize>) -> Rows {
+        let kind = match &self.kind {
+            Kind::Nodes(rows) => Kind::Nodes(picked(rows, &places)),
+            Kind::Radii(rows) => Kind::Radii(picked(rows, &places)),
+            Kind::Pairs(rows) => Kind::Pairs(picked(rows, &places)),
+            Kind::EdgeNodes(rows) => Kind::EdgeNodes(picked(rows, &places)),
+            Kind::EdgeRadii(rows) => Kind::EdgeRadii(picked(rows, &places)),
+            Kind::Collective(rows) => Kind::Collective(picked(rows, &places)),
+        };
+        let mut selected = Rows { kind, fingerprint: self.fingerprint.clone(), total: places.len() };
+        selected.describe();
+        selected
+    }
+
+    /// For pickle and copy: rows as the files of JSON lines have them.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
+        let rows: Vec<Value> = self.values().collect();
+        let parts = (self.kind().into(), self.fingerprint.to_string(), self.total, Value::from(rows).to_string());
+        Ok((py.get_type::<Rows>().getattr("restore")?, parts))
+    }
+
+    /// What was pickled.
+    #[staticmethod]
+    fn restore(py: Python, kind: &str, fingerprint: &str, total: usize, rows: &str) -> PyResult<Rows> {
+        fn read<T: DeserializeOwned>(rows: &str) -> serde_json::Result<Vec<T>> {
+            serde_json::from_str(rows)
+        }
+        let read = || {
+            let kind = match kind {
+                "radius" => Kind::Radii(read(rows)?),
+                "validate" => Kind::Pairs(read(rows)?),
+                "certify edges" => Kind::EdgeNodes(read(rows)?),
+                "radius edges" => Kind::EdgeRadii(read(rows)?),
+                "collective" => Kind::Collective(read(rows)?),
+                _ => Kind::Nodes(read(rows)?),
+            };
+            Ok(Rows { kind, fingerprint: serde_json::from_str(fingerprint)?, total })
+        };
+        read().map_err(|error: serde_json::Error| {
+            wrong(py, &format!("these rows cannot be read: {error}"), "unpickle them with the version that wrote them")
+        })
+    }
+
     fn __len__(&self) -> usize {
         each!(&self.kind, rows => rows.len())
     }
@@ -226,7 +301,14 @@ impl Rows {
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         match &self.kind {
-            Kind::Nodes(rows) => node_columns(&columns, rows, "flips")?,
+            Kind::Nodes(rows) => {
+                // What was asked for comes first.
+                if rows.iter().any(|row| row.own.deployed.is_some()) {
+                    let deployed = |row: &NodeRecord| row.own.deployed.map_or("undecided", |verdict| verdict.name());
+                    columns.set_item("deployed", rows.iter().map(deployed).collect::<Vec<_>>())?;
+                }
+                node_columns(&columns, rows, "flips")?;
+            }
             Kind::Radii(rows) => radius_columns(&columns, rows)?,
             Kind::EdgeNodes(rows) => node_columns(&columns, rows, "removed")?,
             Kind::EdgeRadii(rows) => radius_columns(&columns, rows)?,

@@ -5,7 +5,7 @@ import pytest
 from conftest import small
 
 import gcnproof
-from gcnproof.selection import local
+from gcnproof.attack import local
 
 
 def proved(tmp_path, **options):

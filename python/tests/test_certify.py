@@ -131,7 +131,7 @@ def test_tables_of_other_libraries(cora, standard):
     pandas = pytest.importorskip("pandas")
     frame = results.to_pandas()
     assert isinstance(frame, pandas.DataFrame) and (frame["verdict"] == results.verdict).all()
-    assert frame.loc[7, "node"] == 7 and frame["witness"].iloc[0] == results.witness[0]
+    assert frame.index.name == "node" and "node" not in frame and frame.loc[7, "predicted"] == results[7].predicted and frame["witness"].iloc[0] == results.witness[0]
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table(results.to_arrow())
     assert table.num_rows == 120 and table["node"].to_pylist() == list(range(120))
@@ -210,7 +210,7 @@ def test_labels_as_the_class_to_be_kept(problem):
     ("options", "words"),
     [
         ({"complete": True, "minimize": True}, "minimize decides"),
-        ({"time_limit": 1.0}, "complete=True"),
+        ({"time_limit": 1.0, "complete": False}, "complete=True"),
         ({"time_limit": -1.0, "complete": True}, "seconds"),
         ({"nodes": []}, "no node is selected"),
         ({"nodes": [9]}, "there is no node 9"),

@@ -164,7 +164,7 @@ def test_runs_are_kept_resumed_and_saved(cora, standard, tmp_path, ending):
     found = gcnproof.collective(standard, cora, [0, 2], 2, out=out, **FEW)
     again = gcnproof.load(out)
     assert (again.bound == found.bound).all() and again.flips == found.flips and again.broken_nodes == found.broken_nodes
-    with pytest.raises(gcnproof.InputError, match="graph=graph"):
+    with pytest.raises(gcnproof.InputError, match="graph=data"):
         again.apply(2)
     with pytest.raises(gcnproof.InputError, match="force=True"):
         gcnproof.collective(standard, cora, [0, 2], 2, out=out, **FEW)
@@ -233,13 +233,13 @@ def test_what_cannot_be_asked_is_refused():
     refused("no list of budgets", budgets="5-3")
     refused("no list of budgets", budgets="many")
     refused('rows="some"', rows="some")
-    refused('class_="other"', class_="other")
+    refused("class_='other'", class_="other")
     refused('solver="best"', solver="best")
     refused("attacked_nodes=-1", attacked_nodes=-1)
     refused("swaps=1.5", swaps=1.5)
     refused("no node 99", nodes=[99])
     refused("no node is selected", nodes=[])
-    refused("time_limit limits a search", time_limit=1.0)
+    refused("time_limit limits a search", time_limit=1.0, complete=False)
     refused("resume=True without a file", resume=True)
     refused("no such file", radii="nothing.jsonl")
     unlabelled = gcnproof.Graph(graph.adjacency, graph.attributes)

@@ -50,7 +50,7 @@ def test_a_study_and_its_report(cora, standard, trained, tmp_path):
     page = told.report(tmp_path / "report.html", title="Two networks")
     text = (tmp_path / "report.html").read_text()
     assert page == str(tmp_path / "report.html") and "Two networks" in text
-    again = gcnproof.study([standard], cora, folder, Q=2, max_Q=2, nodes=slice(0, 30), sample=1, progress=False)
+    again = gcnproof.study([standard], cora, folder, Q=2, max_Q=2, nodes=slice(0, 30), sample=1, progress=False, resume=True)
     assert again.models[0]["nodes"] == 30
 
 

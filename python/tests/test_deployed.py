@@ -5,9 +5,7 @@ import pytest
 from conftest import small
 
 import gcnproof
-from gcnproof import _native
-from gcnproof.calls import _search
-from gcnproof.selection import attacker
+from gcnproof.asking import Asked
 
 VERDICTS = {"robust", "non_robust", "rounding_dependent", "undecided"}
 
@@ -127,11 +125,9 @@ def test_radii_and_explanations_speak_of_executions():
 def test_parts_of_a_run_over_several_machines_speak_of_executions_too():
     graph, network = small()
     found = gcnproof.selection.Subject(network, graph)
-    search = _search(False, False, None, margins="fast", deployed="float32")
-    asked = attacker(found.graph, 1, "both", None, None)
-    job = _native.Job.verdicts(found.graph._native(), found.network, 1, asked, search, "predicted", "best", False)
-    assert "rounded" in job.notes()[0]
-    rows, _ = job.work(list(range(9)))
+    question = Asked(gcnproof.Flips(Q=1, q=1), execution=gcnproof.Execution()).question(found)
+    assert "rounded" in question.notes()[0]
+    rows, _ = question.work(found.graph._native(), list(range(9)), False)
     with pytest.warns(gcnproof.GcnproofWarning, match="rounded"):
         alone = gcnproof.certify(network, graph, Q=1, q=1, deployed="float32", progress=False)
     import json

@@ -226,7 +226,7 @@ def test_a_driver_that_dies_resumes(cluster, fixtures, cora, standard, local, tm
 
 def test_what_is_wrong_is_said_before_any_machine_is_asked(cora, standard, tmp_path, monkeypatch):
     monkeypatch.setattr("gcnproof.distributed.calls.engine", lambda: pytest.fail)
-    with pytest.raises(gcnproof.InputError, match='bound="worst"'):
+    with pytest.raises(gcnproof.InputError, match="bound='worst'"):
         gcnproof.distributed.certify(standard, cora, 12, 0.01, bound="worst")
     with pytest.raises(gcnproof.InputError, match="batch=0"):
         gcnproof.distributed.certify(standard, cora, 12, 0.01, batch=0)

@@ -47,7 +47,7 @@ def test_every_set_of_removals_is_tried(seed, keep):
         kept = plain.argmax(1)
         lowest = np.minimum(lowest, logits[np.arange(len(kept)), kept][:, None] - logits)
     found = gcnproof.certify(network, graph, edges="remove", E=2, e=1 + seed % 2, keep_one_edge=keep, minimize=True, progress=False)
-    assert isinstance(found, gcnproof.EdgeResults)
+    assert type(found) is gcnproof.Results
     for row in found:
         truth = [lowest[row.node, margin.class_] for margin in row.margins]
         assert np.allclose([margin.lower for margin in row.margins], truth, rtol=0, atol=1e-9)
@@ -80,14 +80,14 @@ def test_proofs_are_checked_and_runs_resumed(tmp_path):
     with pytest.raises(gcnproof.InputError, match="finished run"):
         gcnproof.certify(network, graph, edges="remove", E=3, e=2, complete=True, proofs=proofs, progress=False)
     loaded = gcnproof.load(out, graph=graph)
-    assert isinstance(loaded, gcnproof.EdgeResults) and [row.witness for row in loaded] == [row.witness for row in found]
+    assert type(loaded) is gcnproof.Results and [row.witness for row in loaded] == [row.witness for row in found]
     assert "E = 3, e = 2" in repr(loaded)
 
 
 def test_radii_and_explanations_agree_with_verdicts(tmp_path):
     graph, network = small(5)
     radii = gcnproof.radius(network, graph, edges="remove", e=2, complete=True, max_E=6, progress=False, out=tmp_path / "radii.csv")
-    assert isinstance(radii, gcnproof.EdgeRadii) and "certified E" in repr(radii)
+    assert type(radii) is gcnproof.Radii and "certified E" in repr(radii)
     for E in range(4):
         robust = gcnproof.certify(network, graph, edges="remove", E=E, e=2, complete=True, progress=False).robust
         assert (robust == (radii.certified >= E)).all()
@@ -132,7 +132,8 @@ def test_what_is_not_decided_is_refused():
     refused("attributes and edges at once", edges="remove", E=1, Q=3)
     refused("flips together", edges="remove", E=1, flips="add")
     refused("deployed together", edges="remove", E=1, deployed="float32")
-    refused("E without edges", Q=1, q=1, E=1)
+    refused("Q together with edges", Q=1, q=1, E=1)
+    refused("keep_one_edge without edges", Q=1, q=1, keep_one_edge=False)
     refused("e=-1", edges="remove", E=1, e=-1)
     refused("E=1.5", edges="remove", E=1.5)
     refused("0–0|no edge", edges="remove", E=1, freeze_edges=[(0, 0)])

@@ -8,7 +8,8 @@ from conftest import small
 from scipy import sparse
 
 import gcnproof
-from gcnproof.selection import local, selected
+from gcnproof.attack import local
+from gcnproof.selection import selected
 
 
 def test_a_graph_is_the_same_from_every_form(problem, tmp_path):

@@ -1,9 +1,11 @@
 """The package itself: how it is imported, and that its types are those of its stubs."""
 
+import ast
 import importlib.util
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,11 +35,21 @@ def test_everything_public_is_documented():
 
 def test_the_signature_of_certify():
     names = list(inspect.signature(gcnproof.certify).parameters)
-    assert names[:4] == ["model", "data", "Q", "q"]
-    assert names[4:] == (
-        "edges E e keep_one_edge freeze_edges complete minimize nodes flips freeze_nodes freeze_attributes class_ bound time_limit deployed operator_error "
-        "flush_subnormals unit_roundoff threads progress proofs out resume force margins"
-    ).split()
+    assert names[:4] == ["model", "data", "attack", "q"]
+    assert names[4:] == "nodes class_ complete minimize time_limit deployed call threads progress proofs out more".split()
+    of_verifier = list(inspect.signature(gcnproof.Verifier.certify).parameters)
+    assert of_verifier == ["self", *(name for name in names[2:] if name != "call")]
+
+
+def test_no_function_has_more_than_sixteen_parameters():
+    folder = Path(gcnproof.__file__).parent
+    for file in [*folder.rglob("*.py"), *folder.rglob("*.pyi")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+                own = node.args
+                names = [*own.posonlyargs, *own.args, *own.kwonlyargs, *filter(None, (own.vararg, own.kwarg))]
+                names = [name for name in names if name.arg not in ("self", "cls")]
+                assert len(names) <= 16, f"{file}:{node.lineno}: {len(names)} parameters"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")

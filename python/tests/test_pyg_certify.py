@@ -12,6 +12,9 @@ from pyg_cases import ARCHITECTURES, CLASSES, HIDDEN, RELATIONS, graph, stirred
 from test_pyg_modules import MODULES
 from torch_geometric.data import Data
 
+# Modules with caches are read without them, and a warning says so: test_pyg_newcomers.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*cached=True")
+
 SIZE, Q, LOCAL = 60, 4, 2
 TIE = 1e-9
 

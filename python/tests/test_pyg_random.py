@@ -13,6 +13,9 @@ from torch import nn
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
 
+# Modules with caches are read without them, and a warning says so: test_pyg_newcomers.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*cached=True")
+
 CONVOLUTIONS = [
     lambda i, o: pyg.GCNConv(i, o),
     lambda i, o: pyg.GCNConv(i, o, add_self_loops=False),

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use gcnproof::internals::collective::families::Rows;
 use gcnproof_results::record::collective::CollectiveRecord;
-use gcnproof_results::record::description::{Class, CollectiveRun, Identity, Level, NodeSet};
+use gcnproof_results::record::description::{Class, CollectiveRun, Description, Identity, Level, NodeSet};
 
+use super::chart::figure::Made;
 use super::error::ReportError;
 use super::group::{Group, common, words};
+use super::origin;
 
 /// The results of one run, or of several that differ in their budgets alone.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +119,23 @@ impl Collective {
         self.origin = AloneFrom::Radii(limit);
     }
 
+    /// Are the radii of its nodes known?
+    pub fn is_beside_radii(&self) -> bool {
+        matches!(self.origin, AloneFrom::Radii(_))
+    }
+
+    /// What its figures are made from.
+    pub fn made(&self) -> Made {
+        let run = self.run.as_ref();
+        let of = run.map_or(String::new(), |run| match &run.node_set {
+            Some(set) => format!(" of {} nodes ({})", set.of, set.ids.replace(',', ", ")),
+            None => " nodes".into(),
+        });
+        let command = run.map(|run| origin::command_of(&Description::Collective(run.clone()), None));
+        let nodes = format!("{} predictions{}", self.counted(), of);
+        Made { name: self.name.clone(), nodes, commands: command.into_iter().collect() }
+    }
+
     /// The predictions that are robust each by itself, at the `Q` of a row.
     pub fn robust_alone(&self, row: &CollectiveRecord) -> u64 {
         let alone = self.alone.iter().find(|alone| alone.global == row.q_global);
@@ -154,7 +173,7 @@ impl Collective {
     /// Were single nodes looked at up to a few flips alone? Then their number falls faster than the truth.
     pub fn is_shallow(&self) -> bool {
         let by_bounds = |run: &CollectiveRun| run.effort.is_some_and(|effort| effort.level == Level::Bounds);
-        let shallow = |run: &CollectiveRun| by_bounds(run) && run.rows != Rows::Count;
+        let shallow = |run: &CollectiveRun| (by_bounds(run) || run.shallow) && run.rows != Rows::Count;
         !matches!(self.origin, AloneFrom::Radii(_)) && self.run.as_ref().is_some_and(shallow)
     }
 }
@@ -240,7 +259,7 @@ mod tests {
             broken,
             listed: false,
             flips: Vec::new(),
-            broken_nodes: String::new(),
+            broken_nodes: Vec::new(),
             bound_seconds: 0.0,
             attack_seconds: 0.0,
             contradiction: None,

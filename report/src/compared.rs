@@ -1,6 +1,6 @@
 //! Figure 2: the models side by side.
 
-use super::curve::{Curve, Share, budgets, curves, frontier, guarantee};
+use super::curve::{Curve, Share, budgets, curves, frontier};
 use super::group::Group;
 use super::landscape::Landscape;
 use super::mean::Mean;
@@ -14,11 +14,19 @@ use crate::chart::plot::{Dash, Plot, Shape};
 /// Figure 2: what is known of every group in one picture.
 pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
     let title = "The models side by side";
-    let all: Vec<(&Group, Vec<Curve>)> = groups.iter().map(|group| (group, curves(group))).collect();
+    // Shares of different nodes are not compared: the first set of nodes that several models have.
+    let alike = |one: &Group, other: &Group| one.population == other.population && one.question == other.question;
+    let first = groups.iter().find(|one| groups.iter().filter(|other| alike(one, other)).count() > 1);
+    let groups: Vec<&Group> = groups.iter().filter(|group| first.is_some_and(|first| alike(first, group))).collect();
+    let all: Vec<(&Group, Vec<Curve>)> = groups.iter().map(|group| (*group, curves(group))).collect();
     let drawn: Vec<(&Group, Vec<Share>, Option<Mean>)> =
         all.iter().filter_map(|(group, curves)| Some((*group, frontier(curves), curves.last()?.mean_radius))).collect();
     if drawn.len() < 2 {
-        return Sheet::missing(2, title, "One model only: give the results of several to compare them.");
+        return Sheet::missing(
+            2,
+            title,
+            "One model only, or none with the same nodes as another: give results of several models about the same nodes.",
+        );
     }
     let words = drawn[0].0.words();
     let letter = words.global;
@@ -55,10 +63,9 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
             means.push(format!("{} {}", group.name, mean.words(letter)));
         }
     }
-    let mut caption = format!(
+    let mut caption = String::from(
         "Lines: certified robust by the strongest method of each model. Shaded up to the share without a known attack: \
-         undecided. {}",
-        guarantee(words)
+         undecided.",
     );
     if !means.is_empty() {
         caption.push_str(&format!(" Mean certified {letter}: {}.", means.join(", ")));
@@ -66,7 +73,18 @@ pub fn models(groups: &[Group], landscape: Option<&Landscape>) -> Sheet {
     if any_published > 0 {
         caption.push_str(" Grey: published curves of models trained the same way, by the paper's bound.");
     }
+    let made = drawn.iter().map(|(group, ..)| group.made()).collect();
     let name = "fig2_models".to_string();
-    Figure { number: 2, name, title: title.into(), caption, plots: vec![plot], columns: 1, height: 400.0, numbers }
-        .into()
+    Figure {
+        number: 2,
+        name,
+        title: title.into(),
+        caption,
+        plots: vec![plot],
+        columns: 1,
+        height: 400.0,
+        numbers,
+        made,
+    }
+    .into()
 }

@@ -28,8 +28,8 @@ const STEPS: [(&str, &str, Ink); 13] = [
     ("branch_and_bound", "branch and bound", Ink::Text),
     ("witness", "witness", Ink::Vermillion),
     ("tie", "witness (tie)", Ink::Orange),
-    ("bound_not_positive", "open: no positive bound", Ink::Yellow),
-    ("limit", "open: limit hit", Ink::Grey),
+    ("bound_not_positive", "left open", Ink::Yellow),
+    ("limit", "given up at a limit", Ink::Grey),
 ];
 
 /// What a step is called.
@@ -104,7 +104,7 @@ fn effort_of(group: &Group, span: &Span) -> Sheet {
         rows.len()
     );
     let name = format!("fig7_cost_{}", slug(&group.name));
-    Figure { number: 7, name, title, caption, plots, columns: 3, height: 330.0, numbers }.into()
+    Figure { number: 7, name, title, caption, plots, columns: 3, height: 330.0, numbers, made: Vec::new() }.into()
 }
 
 /// Time against size; nothing if no time was measured.

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use gcnproof::Words;
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 
 use super::group::{Group, Method};
 use super::landscape::Landscape;
 use super::mean::Mean;
+use super::origin::format_of;
 use super::published::{self, Published};
 use super::row::NodeVerdict;
 use super::sheet::{Sheet, percent, slug};
-use crate::chart::axis::Axis;
+use crate::chart::axis::{Axis, Scale};
 use crate::chart::figure::{Figure, Numbers, number};
 use crate::chart::palette::Ink;
 use crate::chart::plot::{Bar, Dash, Plot, Shape};
@@ -127,16 +129,6 @@ fn look(method: Method) -> (Ink, Dash, f64) {
     }
 }
 
-/// What the shares of a curve rest on.
-pub fn guarantee(words: &Words) -> String {
-    let Words { global, changes, .. } = words;
-    format!(
-        "A node counts as robust at {global} if a bound that is positive in exact arithmetic excludes every attack of up to \
-         {global} {changes}, and as non-robust if such an attack was replayed through the exact network. The truth therefore \
-         lies inside the shaded band wherever there is one."
-    )
-}
-
 /// The axis of global budgets.
 pub fn budgets(words: &Words, most: u64) -> Axis {
     Axis::whole(&format!("{}: {} in all", words.global, words.changes), most)
@@ -175,15 +167,18 @@ fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
     }
     let single = curves.iter().all(|curve| curve.shares.len() < 2);
     let published = published::find(landscape, group).filter(|_| !single);
-    let plot = if single { bars(&curves, letter) } else { band(&curves, &known, budgets(words, most)) };
-    let mut caption = format!("{} Budget: {}. {}", headline(&curves, letter), group.budget, guarantee(words));
+    let plot = if single { bars(&curves, letter, group) } else { band(&curves, &known, budgets(words, most)) };
+    let mut caption = format!("{} Budget: {}.", headline(&curves, letter), group.budget);
+    caption.push_str(&as_deployed(group));
     let mut plot = plot;
     if let Some(published) = &published {
         caption.push(' ');
         caption.push_str(&beside(&mut plot, &mut numbers, group, &curves, published));
     }
     let name = format!("fig1_shares_{}", slug(&group.name));
-    Figure { number: 1, name, title, caption, plots: vec![plot], columns: 1, height: 400.0, numbers }.into()
+    let bars = if let Scale::Named(names) = &plot.y.scale { names.len() } else { 0 };
+    let height = if single { 110.0 + 40.0 * bars as f64 } else { 400.0 };
+    Figure { number: 1, name, title, caption, plots: vec![plot], columns: 1, height, numbers, made: Vec::new() }.into()
 }
 
 /// One sentence with the numbers of each method at the largest `Q` up to 12, the budget of the literature.
@@ -239,30 +234,69 @@ fn band(curves: &[Curve], known: &[Share], budgets: Axis) -> Plot {
     plot
 }
 
-/// A part of a bar: its name, its colour, from where to where.
-type Part = (&'static str, Ink, fn(&Share) -> (f64, f64));
+/// Shares of a bar, in percent: robust, dependent on rounding, undecided, non-robust.
+type Parts = [f64; 4];
 
-/// One `Q` only: a bar for each method.
-fn bars(curves: &[Curve], letter: &str) -> Plot {
-    let names = curves.iter().map(|curve| curve.method.name().to_string()).collect();
+/// One `Q` only: a bar for each method, and one for the network as it runs.
+fn bars(curves: &[Curve], letter: &str, group: &Group) -> Plot {
     let global = curves.iter().flat_map(|curve| &curve.shares).map(|share| share.global).next().unwrap_or(0);
-    let title = format!("{letter} = {global}");
-    let mut plot = Plot::new(&title, Axis::named("certified by", names), Axis::percent("share of nodes"));
-    let parts: [Part; 3] = [
-        ("robust", Ink::Blue, |s| (0.0, s.robust)),
-        ("undecided", Ink::Yellow, |s| (s.robust, s.unbroken)),
-        ("non-robust", Ink::Vermillion, |s| (s.unbroken, 100.0)),
+    let exact = |share: &Share| [share.robust, 0.0, share.unbroken - share.robust, 100.0 - share.unbroken];
+    let mut all: Vec<(String, Parts)> = curves
+        .iter()
+        .filter_map(|curve| Some((curve.method.name().to_string(), exact(curve.shares.first()?))))
+        .collect();
+    if let Some((execution, counts)) = group.deployed.zip(deployed_counts(group)) {
+        let whole = counts.iter().sum();
+        all.push((format!("in {}", format_of(&execution)), counts.map(|count| percent(count, whole))));
+    }
+    all.reverse();
+    let names = all.iter().map(|(name, _)| name.clone()).collect();
+    let mut plot = Plot::new(&format!("{letter} = {global}"), Axis::percent("share of nodes"), Axis::named("", names));
+    let parts = [
+        ("robust", Ink::Blue),
+        ("depends on rounding", Ink::Purple),
+        ("undecided", Ink::Yellow),
+        ("non-robust", Ink::Vermillion),
     ];
-    for (name, ink, part) in parts {
-        let bar = |(at, curve): (usize, &Curve)| {
-            let (low, high) = part(curve.shares.first()?);
-            let told = format!("{}: {:.1} % {name}", curve.method.name(), high - low);
+    for (part, (name, ink)) in parts.into_iter().enumerate() {
+        let bar = |(at, (of, shares)): (usize, &(String, Parts))| {
+            let low: f64 = shares[..part].iter().sum();
+            let told = format!("{of}: {:.1} % {name}", shares[part]);
             let at = at as f64;
-            Some(Bar { x: (at - 0.35, at + 0.35), y: (low, high), told, label: String::new() })
+            Bar { x: (low, low + shares[part]), y: (at - 0.38, at + 0.38), told, label: String::new() }
         };
-        plot.mark(name, Shape::Bars(curves.iter().enumerate().filter_map(bar).collect()), ink, 1.0);
+        let bars: Vec<Bar> = all.iter().enumerate().map(bar).filter(|bar| bar.x.1 > bar.x.0).collect();
+        if !bars.is_empty() {
+            plot.mark(name, Shape::Bars(bars), ink, 1.0);
+        }
     }
     plot
+}
+
+/// Nodes by their verdict as deployed: robust, dependent on rounding, undecided, non-robust. Nothing if that was not asked.
+pub fn deployed_counts(group: &Group) -> Option<[usize; 4]> {
+    let rows = &group.headline()?.rows;
+    rows.iter().any(|row| row.deployed.is_some()).then(|| {
+        let count = |verdict| rows.iter().filter(|row| row.deployed == Some(verdict)).count();
+        [
+            count(DeployedVerdict::Robust),
+            count(DeployedVerdict::RoundingDependent),
+            count(DeployedVerdict::Undecided),
+            count(DeployedVerdict::NonRobust),
+        ]
+    })
+}
+
+/// What holds for the network as it runs, in a sentence.
+fn as_deployed(group: &Group) -> String {
+    let Some(execution) = group.deployed else { return String::new() };
+    let format = format_of(&execution);
+    let Some([robust, rounding, undecided, broken]) = deployed_counts(group) else {
+        return format!(" What is robust or non-robust is so in every execution in {format}.");
+    };
+    format!(
+        " In every execution in {format}: {robust} nodes robust, {broken} non-robust, {rounding} that depend on rounding, {undecided} undecided."
+    )
 }
 
 /// Draws the published curves and says how far ours are from them.

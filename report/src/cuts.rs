@@ -98,7 +98,7 @@ fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: Tally) -> Sheet {
         tally.edges, tally.attacks
     );
     let name = format!("fig6_cuts_{}", slug(&group.name));
-    Figure { number: 6, name, title, caption, plots, columns: 2, height: 330.0, numbers }.into()
+    Figure { number: 6, name, title, caption, plots, columns: 2, height: 330.0, numbers, made: Vec::new() }.into()
 }
 
 /// Bars from left to right: their names are long. The first stands at the top.

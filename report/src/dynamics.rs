@@ -106,7 +106,18 @@ pub fn training(log: &TrainingLog) -> Sheet {
         heading.bound.as_ref().map_or("the bound of the loss".to_string(), |bound| format!("the bound “{bound}”")),
     );
     let name = format!("fig5_training_{}", slug(&log.name));
-    Figure { number: 5, name, title, caption, columns: plots.len().min(2), plots, height: 300.0, numbers }.into()
+    Figure {
+        number: 5,
+        name,
+        title,
+        caption,
+        columns: plots.len().min(2),
+        plots,
+        height: 300.0,
+        numbers,
+        made: Vec::new(),
+    }
+    .into()
 }
 
 fn lines(title: &str, x: Axis, y: Axis, series: &[Series], iterations: &[Iteration]) -> Plot {

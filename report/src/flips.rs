@@ -36,20 +36,29 @@ struct Span {
     share: f64,
 }
 
-/// Figure 6 of each group, with the same axes for all of them.
+/// Figure 6 of each group, with the same axes for all that are about the same nodes.
 pub fn flipped(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
     let tallies: Vec<Tally> = groups.iter().map(|group| tally(group, landscape)).collect();
     let most = |of: fn(&Tally) -> Vec<&Counts>, tally: &Tally| {
         of(tally).into_iter().map(|counts| counts.iter().sum::<usize>()).max().unwrap_or(0)
     };
-    let span = Span {
-        flips: tallies.iter().map(|t| most(|t| t.attributes.values().collect(), t)).max().unwrap_or(1),
-        share: tallies
-            .iter()
-            .map(|t| percent(most(|t| t.distances.values().collect(), t), t.flips))
-            .fold(1.0, f64::max),
-    };
-    groups.iter().zip(tallies).map(|(group, tally)| flipped_of(group, landscape, tally, &span)).collect()
+    let spans: Vec<Span> = groups
+        .iter()
+        .map(|group| {
+            // Numbers of flips against different numbers of nodes are not compared.
+            let alike = |other: &&(&Group, &Tally)| other.0.population == group.population;
+            let all: Vec<(&Group, &Tally)> = groups.iter().zip(&tallies).collect();
+            let alike = || all.iter().filter(alike).map(|(_, tally)| *tally);
+            Span {
+                flips: alike().map(|t| most(|t| t.attributes.values().collect(), t)).max().unwrap_or(1),
+                share: alike()
+                    .map(|t| percent(most(|t| t.distances.values().collect(), t), t.flips))
+                    .fold(1.0, f64::max),
+            }
+        })
+        .collect();
+    let drawn = groups.iter().zip(tallies).zip(spans);
+    drawn.map(|((group, tally), span)| flipped_of(group, landscape, tally, &span)).collect()
 }
 
 fn tally(group: &Group, landscape: Option<&Landscape>) -> Tally {
@@ -119,7 +128,7 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: Tally, span: 
          Each attack was replayed through the exact network; others may exist.{unsure}"
     );
     let name = format!("fig6_flips_{}", slug(&group.name));
-    Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers }.into()
+    Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers, made: Vec::new() }.into()
 }
 
 /// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all that are compared.

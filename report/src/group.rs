@@ -7,15 +7,17 @@ use gcnproof::edges::Edges;
 use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::budget::Direction;
-use gcnproof::{Attacker, Flips, Words};
-use gcnproof_results::record::description::{BudgetRecord, Description, Identity, Level, LocalRecord};
+use gcnproof::{Attacker, Execution, Flips, Words};
+use gcnproof_results::record::description::{BudgetRecord, Class, Description, FlipRun, Identity, Level, LocalRecord};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use gcnproof_results::record::pair::PairRecord;
 
+use super::chart::figure::Made;
 use super::collective::Collective;
 use super::error::ReportError;
 use super::landscape::Landscape;
 use super::origin;
+use super::population::Population;
 use super::removals;
 use super::row::{NodeRadius, NodeVerdict, Witness};
 use super::source::{Rows, Run, Source, Sources};
@@ -88,11 +90,19 @@ pub struct Group {
     /// What the model is called; with its budget, if the report holds several budgets.
     pub name: String,
     /// Does a study call it so?
-    named: bool,
+    pub(super) named: bool,
     /// Digests of graph and model, if they are known.
     pub identity: Option<Identity>,
     /// The budget in words, or that it is not known.
     pub budget: String,
+    /// The nodes that all of its results are about.
+    pub population: Population,
+    /// What else is asked, if not the plain question: for labels, or for the network as it runs.
+    pub question: String,
+    /// How the network runs, where verdicts hold for that as well.
+    pub deployed: Option<Execution>,
+    /// The commands that make its results.
+    pub commands: Vec<String>,
     /// Are edges removed?
     pub removals: bool,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
@@ -141,14 +151,17 @@ impl Groups {
             let files = sources.missing.join(", ");
             all.notices.push(format!("The study is not finished: {files} not there yet. Run it again to go on."));
         }
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<(Key, Option<Question>)> = Vec::new();
         let mut collective: Vec<(Key, Collective)> = Vec::new();
         for Source { path, name: called, named, rows, run, written } in sources.files {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             all.notice(&file, &rows, run.as_ref());
-            let known = run.as_ref().and_then(|run| run.description.as_ref().ok()).map(origin::command_of);
+            let known = run.as_ref().and_then(|run| run.description.as_ref().ok());
+            let asked = Question::of(&rows, known);
+            let known = known.map(|run| origin::command_of(run, asked.as_ref().map(|asked| &asked.nodes)));
             let when = written.map_or(String::new(), |time| format!(", {}", origin::date(time)));
-            all.files.push(format!("{file}{when}{}", known.map_or(String::new(), |command| format!(": {command}"))));
+            let by = known.as_ref().map_or(String::new(), |command| format!(": {command}"));
+            all.files.push(format!("{file}{when}{by}"));
             let rows = match rows {
                 Rows::Training(log) => {
                     all.training.push(log);
@@ -171,7 +184,11 @@ impl Groups {
             };
             let run = run.and_then(|run| run.description.ok());
             let key = Key::of(run.as_ref(), path);
-            let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+            // Class pairs are a sample, and belong to any results of their model; results about other nodes never do.
+            let fits = |(known, question): &(Key, Option<Question>)| {
+                *known == key && (question.is_none() || asked.is_none() || *question == asked)
+            };
+            let at = keys.iter().position(fits).unwrap_or_else(|| {
                 let budget = run.as_ref().and_then(Description::budget);
                 let edges = run.as_ref().and_then(Description::edges);
                 let known = budget.map(words).or(edges.map(|run| removals::budget(&run.edges)));
@@ -183,9 +200,16 @@ impl Groups {
                     identity: run.as_ref().and_then(|run| run.input().cloned()),
                     ..Group::default()
                 });
-                keys.push(key);
+                keys.push((key, None));
                 keys.len() - 1
             });
+            if let Some(asked) = asked {
+                let group = &mut all.groups[at];
+                (group.population, group.deployed) = (asked.nodes.clone(), asked.deployed);
+                group.question = asked.words();
+                keys[at].1 = Some(asked);
+            }
+            all.groups[at].commands.extend(known);
             // A study knows the name of its model; names of files are only alike.
             if named {
                 all.groups[at].name = called;
@@ -196,12 +220,16 @@ impl Groups {
             all.groups[at].take(rows, run.as_ref());
         }
         for (key, mut curve) in collective {
-            if let Some(at) = keys.iter().position(|known| *known == key) {
-                curve.beside(&all.groups[at]);
+            // As deployed, less is robust than exactly.
+            let plain = |question: &Option<Question>| question.as_ref().is_none_or(|asked| asked.deployed.is_none());
+            for (at, _) in keys.iter().enumerate().filter(|(_, (known, asked))| *known == key && plain(asked)) {
+                if !curve.is_beside_radii() {
+                    curve.beside(&all.groups[at]);
+                }
             }
             all.collective.push(curve);
         }
-        all.tell_budgets();
+        all.tell_apart();
         Ok(all)
     }
 
@@ -249,19 +277,35 @@ impl Groups {
         }
     }
 
-    /// Groups of one name are told apart by their budgets, and readers are told that there are several.
-    fn tell_budgets(&mut self) {
-        let mut budgets: Vec<String> = self.groups.iter().map(|group| group.budget.clone()).collect();
-        budgets.sort();
-        budgets.dedup();
-        if budgets.len() > 1 {
-            self.notices.push(format!(
-                "The results belong to different budgets ({}). They are drawn side by side and never added up.",
-                budgets.join("; ")
-            ));
-            for group in &mut self.groups {
-                group.name = format!("{} ({})", group.name, group.budget);
+    /// Groups are told apart by what differs between them: budgets, nodes, questions. Readers are told that there are several.
+    fn tell_apart(&mut self) {
+        type Property = fn(&Group) -> String;
+        let apart: [(&str, Property); 3] = [
+            ("belong to different budgets", |group| group.budget.clone()),
+            ("are about different nodes", |group| group.population.words()),
+            ("answer different questions", |group| match group.question.as_str() {
+                "" => "predicted classes, exactly".into(),
+                question => question.into(),
+            }),
+        ];
+        let mut names: Vec<Vec<String>> = vec![Vec::new(); self.groups.len()];
+        for (what, of) in apart {
+            let mut words: Vec<String> = self.groups.iter().map(of).collect();
+            words.sort();
+            words.dedup();
+            if words.len() < 2 {
+                continue;
             }
+            let all = words.join("; ");
+            self.notices.push(format!(
+                "The results {what} ({all}). They are drawn side by side and never added up or compared."
+            ));
+            for (name, group) in names.iter_mut().zip(&self.groups) {
+                name.push(of(group));
+            }
+        }
+        for (group, words) in self.groups.iter_mut().zip(names).filter(|(_, words)| !words.is_empty()) {
+            group.name = format!("{} ({})", group.name, words.join("; "));
         }
         let mut seen: BTreeMap<String, usize> = BTreeMap::new();
         for group in &mut self.groups {
@@ -287,8 +331,8 @@ impl Group {
             Rows::Radii(rows) => {
                 let seen = rows.iter().flat_map(|row| [row.certified, row.attacked]);
                 let limit = match run {
-                    Some(Description::Radius(run)) => run.max_global,
-                    Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
+                    Some(Description::Radius(FlipRun { max_global: Some(limit), .. }))
+                    | Some(Description::RadiusEdges(EdgeRun { max_global: Some(limit), .. })) => *limit,
                     _ => seen.flatten().max().unwrap_or(0),
                 };
                 self.radii.push(Radii { method, limit, rows });
@@ -310,6 +354,15 @@ impl Group {
     /// largest `Q` that has it.
     pub fn headline(&self) -> Option<&Verdicts> {
         self.verdicts.iter().max_by_key(|verdicts| (verdicts.method, verdicts.global))
+    }
+
+    /// What its figures are made from.
+    pub fn made(&self) -> Made {
+        let nodes = match self.question.as_str() {
+            "" => self.population.words(),
+            question => format!("{}, {question}", self.population.words()),
+        };
+        Made { name: self.name.clone(), nodes, commands: self.commands.clone() }
     }
 
     /// What the attacker's changes and budgets are called.
@@ -352,6 +405,40 @@ pub(super) fn common(one: &str, other: &str) -> String {
     let prefix: String = same.collect();
     let prefix = prefix.trim_end_matches(|c: char| "-_. Q=".contains(c));
     if prefix.chars().count() >= 2 { prefix.to_string() } else { one.to_string() }
+}
+
+/// What results are about, beside their model and budget.
+#[derive(Clone, Debug, PartialEq)]
+struct Question {
+    nodes: Population,
+    /// Is the label to be kept, and not the predicted class?
+    labels: bool,
+    deployed: Option<Execution>,
+}
+
+impl Question {
+    /// Nothing, if the rows are not about nodes.
+    fn of(rows: &Rows, run: Option<&Description>) -> Option<Question> {
+        let ids = match rows {
+            Rows::Nodes(rows) => rows.iter().map(|row| row.node).collect(),
+            Rows::Radii(rows) => rows.iter().map(|row| row.node).collect(),
+            _ => return None,
+        };
+        let of = run.and_then(Description::nodes).map(|(count, set)| set.map_or(count, |set| set.of));
+        let (labels, deployed) = match run {
+            Some(Description::Certify(run)) => (run.class == Some(Class::Labels), run.deployed),
+            Some(Description::Radius(run)) => (false, run.deployed),
+            Some(Description::CertifyEdges(run) | Description::RadiusEdges(run)) => (run.class == Class::Labels, None),
+            _ => (false, None),
+        };
+        Some(Question { nodes: Population::new(ids, of), labels, deployed })
+    }
+
+    fn words(&self) -> String {
+        let labels = self.labels.then(|| "labels are to be kept".to_string());
+        let deployed = self.deployed.map(|execution| format!("as deployed in {}", origin::format_of(&execution)));
+        [labels, deployed].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// What tells groups apart.

@@ -3,15 +3,16 @@
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
 //! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
 //! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`] (7), [`whole`] and [`used`] (8), whose
-//! results are in [`collective`]. [`row`] has the rows of all attackers in one form; the attacker's own words are data, too
+//! results are in [`collective`], [`classes`] (9). [`population`] says which nodes a number is about. [`row`] has the rows of all attackers in one form; the attacker's own words are data, too
 //! ([`group::Group::words`]). [`table`] holds the nodes, [`explorer`]
 //! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
 //! together. Nothing is computed here that a verdict rests on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 pub mod chart;
+pub mod classes;
 pub mod collective;
 pub mod compared;
 pub mod cost;
@@ -27,6 +28,7 @@ pub mod mean;
 pub mod models;
 pub mod origin;
 pub mod page;
+pub mod population;
 pub mod published;
 pub mod removals;
 pub mod row;
@@ -40,7 +42,8 @@ pub mod used;
 pub mod whole;
 
 use error::ReportError;
-use group::Groups;
+use explorer::attack::Weighing;
+use group::{Group, Groups};
 use landscape::Landscape;
 use models::Models;
 use origin::Origin;
@@ -105,24 +108,42 @@ impl Report {
             }
             return sheets;
         }
-        sheets.extend(curve::shares(groups, landscape));
+        let each = |sheets: Vec<Sheet>| {
+            sheets.into_iter().zip(groups).map(|(sheet, group)| sheet.made_from(vec![group.made()])).collect::<Vec<_>>()
+        };
+        sheets.extend(each(curve::shares(groups, landscape)));
         sheets.push(compared::models(groups, landscape));
-        sheets.extend(tightness::gaps(groups));
-        sheets.extend(surroundings::robustness(groups, landscape));
+        sheets.extend(each(tightness::gaps(groups)));
+        let predicted: Vec<_> = groups.iter().map(|group| self.predicted(group)).collect();
+        sheets.extend(each(surroundings::robustness(groups, landscape, &predicted)));
         sheets.extend(self.groups.training.iter().map(dynamics::training));
         if self.groups.training.is_empty() {
             let why = "No training log was given: `gcnproof train` writes one.";
             sheets.push(Sheet::missing(5, "Training dynamics", why));
         }
-        if self.groups.removals {
-            sheets.extend(cuts::cut(groups, landscape));
-            sheets.extend(cost::effort(groups));
-            return sheets;
+        sheets.extend(each(match self.groups.removals {
+            true => cuts::cut(groups, landscape),
+            false => flips::flipped(groups, landscape),
+        }));
+        sheets.extend(each(cost::effort(groups)));
+        if !self.groups.removals {
+            sheets.extend(whole::sheets(&self.groups.collective, landscape));
         }
-        sheets.extend(flips::flipped(groups, landscape));
-        sheets.extend(cost::effort(groups));
-        sheets.extend(whole::sheets(&self.groups.collective, landscape));
+        sheets.extend(each(classes::accuracy(groups, landscape)));
         sheets
+    }
+
+    /// The classes that the model of a group predicts: from all results of that model, and from the model itself where it is known.
+    fn predicted(&self, group: &Group) -> BTreeMap<u64, u64> {
+        let network = group.identity.as_ref().and_then(|identity| self.models.of(identity));
+        let known = self.landscape.as_ref().zip(network);
+        let weighing = known.and_then(|(landscape, network)| Weighing::new(landscape.graph(), network));
+        let mut predicted = table::everywhere(group, weighing.as_ref());
+        let same = |other: &&Group| other.identity.is_some() && other.identity == group.identity;
+        for (node, class) in self.groups.groups.iter().filter(same).flat_map(surroundings::predictions) {
+            predicted.entry(node).or_insert(class);
+        }
+        predicted
     }
 
     /// Writes the page, and each figure as SVG with its numbers as CSV into a folder beside it.

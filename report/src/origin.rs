@@ -2,10 +2,16 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use gcnproof::Execution;
+use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::internals::problem::budget::Direction;
-use gcnproof_results::record::description::{BudgetRecord, Class, Description, EffortRecord, Level, LocalRecord};
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, Description, EffortRecord, Level, LocalRecord, USUAL_SECONDS,
+};
 use gcnproof_results::record::edges::EdgeBudgetRecord;
+
+use super::population::Population;
 
 /// How a report was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,19 +58,28 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year_of_era + 400 * era + i64::from(month <= 2), month, day)
 }
 
-/// A run as the command that does the same; what only files say is told in words.
-pub fn command_of(run: &Description) -> String {
+/// A run as the command that does the same; what only files say is told in words. `nodes` are those of its rows.
+pub fn command_of(run: &Description, nodes: Option<&Population>) -> String {
     let mut parts = vec!["gcnproof".to_string()];
     match run {
         Description::Certify(run) => {
             parts.push("certify GRAPH MODEL".into());
             budget(&mut parts, &run.budget);
+            parts.extend(match run.bound {
+                Some(Bound::Paper) => Some("--bound paper".to_string()),
+                Some(Bound::Anchored) => Some("--bound anchored".to_string()),
+                _ => None,
+            });
+            parts.extend((run.class == Some(Class::Labels)).then(|| "--class labels".to_string()));
             effort(&mut parts, run.effort.as_ref());
+            deployed(&mut parts, run.deployed.as_ref());
         }
         Description::Radius(run) => {
-            parts.push(format!("radius GRAPH MODEL --max-Q {}", run.max_global));
+            parts.push("radius GRAPH MODEL".into());
+            parts.extend(run.max_global.map(|most| format!("--max-Q {most}")));
             budget(&mut parts, &run.budget);
             effort(&mut parts, run.effort.as_ref());
+            deployed(&mut parts, run.deployed.as_ref());
         }
         Description::Collective(run) => {
             parts.push(format!("collective GRAPH MODEL --budgets {}", budgets(&run.budgets)));
@@ -74,6 +89,9 @@ pub fn command_of(run: &Description) -> String {
             parts.extend((run.rows == Rows::Count).then(|| "--rows count".to_string()));
             parts.extend((run.rows == Rows::Provable).then(|| "--proofs FOLDER".to_string()));
             parts.extend(run.effort.is_none().then(|| "--radii FILE".to_string()));
+            let exhaustive =
+                run.effort.is_some_and(|effort| effort.level == Level::Complete && effort.time_limit.is_some());
+            parts.extend((exhaustive && !run.shallow).then(|| "--complete".to_string()));
             effort(&mut parts, run.effort.as_ref());
         }
         Description::Validate(run) => {
@@ -87,6 +105,7 @@ pub fn command_of(run: &Description) -> String {
         Description::CertifyEdges(run) => {
             parts.push("certify GRAPH MODEL --edges remove".into());
             edges(&mut parts, &run.edges);
+            parts.extend((run.class == Class::Labels).then(|| "--class labels".to_string()));
             effort(&mut parts, Some(&run.effort));
         }
         Description::RadiusEdges(run) => {
@@ -96,7 +115,31 @@ pub fn command_of(run: &Description) -> String {
             effort(&mut parts, Some(&run.effort));
         }
     }
+    // The rows know all of them; without rows, what the run wrote down, which may be cut short.
+    parts.extend(match (nodes, run.nodes()) {
+        (Some(nodes), Some((count, _))) if nodes.ids.len() == count => nodes.option(),
+        (_, Some((_, Some(set)))) => Some(format!("--nodes {}", set.ids)),
+        _ => None,
+    });
     parts.join(" ")
+}
+
+/// The format that a network runs in.
+pub fn format_of(execution: &Execution) -> String {
+    match execution.precision {
+        precision if precision == Execution::FLOAT32.precision => "float32".into(),
+        precision => format!("a format with unit roundoff 2^-{precision}"),
+    }
+}
+
+fn deployed(parts: &mut Vec<String>, execution: Option<&Execution>) {
+    let Some(execution) = execution else { return };
+    parts.push("--deployed float32".into());
+    if execution.precision != Execution::FLOAT32.precision {
+        parts.push(format!("--unit-roundoff 2^-{}", execution.precision));
+    }
+    parts.extend(execution.operator_error.map(|ulps| format!("--operator-error {ulps}")));
+    parts.extend(execution.flush_subnormals.then(|| "--flush-subnormals".to_string()));
 }
 
 /// Budgets as they are asked for: a range with its step, or a list, which is cut short where it is long.
@@ -147,12 +190,18 @@ fn edges(parts: &mut Vec<String>, budget: &EdgeBudgetRecord) {
 fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {
     let Some(effort) = effort else { return };
     parts.extend(match effort.level {
-        Level::Bounds => None,
+        Level::Bounds => Some("--bounds-only".to_string()),
         Level::Optimal => Some("--omega optimal".to_string()),
-        Level::Complete => Some("--complete".to_string()),
+        // A search with a time limit is the default.
+        Level::Complete => effort.time_limit.is_none().then(|| "--complete".to_string()),
         Level::Minimize => Some("--minimize".to_string()),
     });
-    parts.extend(effort.time_limit.map(|seconds| format!("--time-limit {seconds}")));
+    let usual = |seconds: &f64| effort.level == Level::Complete && *seconds == USUAL_SECONDS;
+    let limit = effort.time_limit.filter(|seconds| !usual(seconds));
+    parts.extend(limit.map(|seconds| format!("--time-limit {seconds}")));
+    parts.extend(effort.node_limit.map(|nodes| format!("--node-limit {nodes}")));
+    parts.extend(effort.gap.map(|gap| format!("--gap {gap}")));
+    parts.extend(effort.exact_margins.then(|| "--exact-margins".to_string()));
 }
 
 #[cfg(test)]
@@ -169,6 +218,22 @@ mod tests {
         assert_eq!(budgets(&[]), "");
         let squares: Vec<u64> = (0..20).map(|n| n * n).collect();
         assert_eq!(budgets(&squares), "0,1,4,9,16,25,36,49,64,81,100,121,… (20 of them)");
+    }
+
+    /// Whoever types the command again gets the same rows.
+    #[test]
+    fn commands_name_nodes_and_deployment() {
+        let run = Description::read(&serde_json::json!({
+            "command": "certify", "input": { "graph": "g", "model": "m", "message_passing": ["gcn"] },
+            "budget": { "local": 14, "direction": "both", "frozen_attributes": [], "global": 5 }, "class": "labels",
+            "nodes": 4, "node_set": { "ids": "0-2,7", "digest": "d", "of": 9 }, "deployed": { "precision": 8, "flush_subnormals": true },
+        }))
+        .unwrap();
+        let options =
+            "-Q 5 -q 14 --class labels --deployed float32 --unit-roundoff 2^-8 --flush-subnormals --nodes 0-2,7";
+        let expected = format!("gcnproof certify GRAPH MODEL {options}");
+        assert_eq!(command_of(&run, Some(&Population::new(vec![0, 1, 2, 7], Some(9)))), expected);
+        assert_eq!(command_of(&run, None), expected);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rows as figures and table need them, whatever the attacker.
 
 use gcnproof::edges::{Edge, Edges};
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::flip::Flip;
 use gcnproof::{Flips, Grounded};
@@ -16,6 +17,11 @@ pub trait Pictured: Tabled {
     /// Do the paper's and the anchored bound alone certify a node, where they were evaluated?
     fn alone(_: &Self::Own) -> [Option<bool>; 2] {
         [None, None]
+    }
+
+    /// The verdict for the network as it runs, where it was asked for.
+    fn deployed(_: &Self::Own) -> Option<DeployedVerdict> {
+        None
     }
 
     /// How many nodes a node depends on, if rows say it; else the graph does.
@@ -60,6 +66,8 @@ pub struct NodeVerdict {
     pub margins: Vec<MarginRecord>,
     /// The changes that break it.
     pub witness: Witness,
+    /// The verdict for the network as it runs, where it was asked for.
+    pub deployed: Option<DeployedVerdict>,
     /// Time spent on it.
     pub seconds: f64,
 }
@@ -92,6 +100,10 @@ impl Pictured for Flips {
 
     fn alone(own: &Self::Own) -> [Option<bool>; 2] {
         [own.paper_certifies, own.anchored_certifies]
+    }
+
+    fn deployed(own: &Self::Own) -> Option<DeployedVerdict> {
+        own.deployed
     }
 
     fn neighbourhood(relevant: u64) -> u64 {
@@ -155,6 +167,7 @@ impl<A: Pictured> From<Record<A>> for NodeVerdict {
             search_nodes: row.search_nodes,
             margins: row.margins,
             witness: A::witness(row.witness),
+            deployed: A::deployed(&row.own),
             seconds: row.seconds,
         }
     }

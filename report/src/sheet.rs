@@ -1,6 +1,6 @@
 //! A sheet: a figure, or the reason why there is none; and helpers that figures share.
 
-use crate::chart::figure::Figure;
+use crate::chart::figure::{Figure, Made};
 
 /// What stands in the place of a figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,14 @@ impl Sheet {
     /// The words in the place of a figure.
     pub fn missing(number: usize, title: &str, why: &str) -> Sheet {
         Sheet::Missing { number, title: title.to_string(), why: why.to_string() }
+    }
+
+    /// The same with what it is made from.
+    pub fn made_from(mut self, made: Vec<Made>) -> Sheet {
+        if let Sheet::Drawn(figure) = &mut self {
+            figure.made = made;
+        }
+        self
     }
 
     /// The figure's number.

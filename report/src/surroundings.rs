@@ -33,9 +33,8 @@ pub fn predictions(group: &Group) -> BTreeMap<u64, u64> {
     radii.chain(verdicts).collect()
 }
 
-fn places(group: &Group, landscape: Option<&Landscape>) -> Vec<Place> {
-    let predicted = predictions(group);
-    let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, &predicted);
+fn places(group: &Group, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) -> Vec<Place> {
+    let purity = |node, neighbourhood| landscape?.purity(node, neighbourhood, predicted);
     let mut places: BTreeMap<u64, Place> = BTreeMap::new();
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
         let purity = purity(row.node, row.neighbourhood);
@@ -63,9 +62,10 @@ struct Span {
     certified: u64,
 }
 
-/// Figure 4 of each group, with the same axes for all of them.
-pub fn robustness(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
-    let all: Vec<Vec<Place>> = groups.iter().map(|group| places(group, landscape)).collect();
+/// Figure 4 of each group, with the same axes for all of them. `predicted` has the classes of all nodes that are known, group by group.
+pub fn robustness(groups: &[Group], landscape: Option<&Landscape>, predicted: &[BTreeMap<u64, u64>]) -> Vec<Sheet> {
+    let all: Vec<Vec<Place>> =
+        groups.iter().zip(predicted).map(|(group, predicted)| places(group, landscape, predicted)).collect();
     let span = Span {
         degree: all.iter().flatten().map(|place| place.degree).max().unwrap_or(1),
         certified: all.iter().flatten().filter_map(|place| place.certified).max().unwrap_or(1),
@@ -94,7 +94,9 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     let radii = places.iter().any(|place| place.certified.is_some());
     let mut plots = Vec::new();
     let purity_label = "neighbours predicted like the node";
-    if with_purity > 0 {
+    // Of a few nodes alone it would mislead.
+    let enough = 2 * with_purity >= places.len();
+    if enough {
         let bin = |place: &Place| place.purity.map(|p| ((p * 10.0) as usize).min(9));
         if radii {
             let x = |place: &Place| place.purity.map(|p| 100.0 * p);
@@ -122,15 +124,18 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     }
     let what = if radii {
         format!(
-            "Dots: nodes (at most 1,500 of them), by the largest {letter} for which no attack can change their class. Line: the \
-             median, shaded: from the 10th to the 90th percentile, in bins."
+            "Dots: nodes, by the largest {letter} for which no attack can change their class. Line: the median, shaded: from the \
+             10th to the 90th percentile, in bins."
         )
     } else {
-        "The share of robust, undecided and non-robust nodes in each bin.".to_string()
+        "The share of robust, undecided and non-robust nodes in each bin (a bin without nodes is empty).".to_string()
     };
-    let mut caption = format!(
-        "{what} Purity: the share of the other nodes that a node's logits depend on and that are predicted like it."
-    );
+    let mut caption = what;
+    if enough {
+        caption.push_str(
+            " Purity: the share of the other nodes that a node's logits depend on and that are predicted like it.",
+        );
+    }
     if let Some(limit) = group.best_radii().map(|radii| radii.limit).filter(|_| radii) {
         let capped = places.iter().filter(|place| place.certified >= Some(limit)).count();
         if capped > 0 {
@@ -143,12 +148,17 @@ fn robustness_of(group: &Group, landscape: Option<&Landscape>, places: &[Place],
     }
     if landscape.is_none() {
         caption.push_str(" Without the graph (--graph) purity is not known.");
+    } else if !enough {
+        caption.push_str(
+            " Purity is not drawn: the classes of most neighbours are not known without the model (--model).",
+        );
     } else if with_purity < places.len() {
         let without = places.len() - with_purity;
         caption.push_str(&format!(" {without} nodes have no purity: no neighbours, or neighbours without results."));
     }
     let name = format!("fig4_surroundings_{}", slug(&group.name));
-    Figure { number: 4, name, title, caption, columns: plots.len(), plots, height: 330.0, numbers }.into()
+    Figure { number: 4, name, title, caption, columns: plots.len(), plots, height: 330.0, numbers, made: Vec::new() }
+        .into()
 }
 
 /// Dots, median and percentiles of the certified `Q`.
@@ -182,9 +192,26 @@ fn cloud(
     let label = format!("largest certified {} ({})", words.global, words.changes);
     let mut plot = Plot::new("", x, Axis::whole(&label, most.max(1)));
     plot.mark("10 % – 90 %", Shape::Band(band), Ink::Sky, 0.3);
-    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
+    // Budgets and degrees are whole numbers: many nodes share a place, and a larger dot says so.
+    for (at, (size, dots)) in by_multiplicity(points).into_iter().enumerate() {
+        let name = if at == 0 { "nodes (a larger dot: several)" } else { "" };
+        plot.mark(name, Shape::Dots(thinned(dots, DOTS), size), Ink::Blue, 0.55);
+    }
     plot.mark("median", Shape::Line(median, Dash::Solid, 2.4), Ink::Vermillion, 1.0);
     plot
+}
+
+/// Points by how many there are in the same place, with the size of the dot: its area grows with their number.
+fn by_multiplicity(points: Vec<(f64, f64)>) -> Vec<(f64, Vec<(f64, f64)>)> {
+    let mut places: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    for (x, y) in points {
+        *places.entry((x.to_bits(), y.to_bits())).or_default() += 1;
+    }
+    let mut sizes: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+    for ((x, y), count) in places {
+        sizes.entry(count.ilog2().min(8)).or_default().push((f64::from_bits(x), f64::from_bits(y)));
+    }
+    sizes.into_iter().map(|(power, dots)| (3.0 * 2f64.powf(f64::from(power) / 2.0).min(6.0), dots)).collect()
 }
 
 /// Shares of verdicts in bins.
@@ -207,7 +234,25 @@ fn stack(x: Axis, places: &[Place], bin: impl Fn(&Place) -> Option<usize>) -> Pl
             let told = format!("{} of {whole} nodes {name}", counts[slot]);
             Bar { x: (*at as f64 - 0.42, *at as f64 + 0.42), y: (low, high), told, label: String::new() }
         });
-        plot.mark(name, Shape::Bars(bars.collect()), ink, 1.0);
+        let bars: Vec<Bar> = bars.filter(|bar| bar.y.1 > bar.y.0).collect();
+        if !bars.is_empty() {
+            plot.mark(name, Shape::Bars(bars), ink, 1.0);
+        }
     }
     plot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No node is lost, and a place with more nodes has a larger dot.
+    #[test]
+    fn dots_grow_with_the_nodes_in_their_place() {
+        let points = [vec![(1.0, 2.0); 9], vec![(1.0, 3.0); 2], vec![(2.0, 3.0)]].concat();
+        let dots = by_multiplicity(points);
+        assert_eq!(dots.len(), 3);
+        assert!(dots.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert_eq!(dots[2].1, [(1.0, 2.0)]);
+    }
 }

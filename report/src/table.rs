@@ -44,6 +44,11 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
     columns.verdicts(&knowledge);
+    if lines.values().any(|line| line.verdict.is_some_and(|row| row.deployed.is_some())) {
+        let about = "for every execution of the network, under the budget of the verdicts";
+        columns
+            .choices("deployed", "as deployed", about, |line| Some(line.verdict?.deployed?.name().replace('_', "-")));
+    }
     if let Some(radii) = group.best_radii() {
         let (title, about) = (format!("safe to {letter}"), format!("largest {letter} that is certified"));
         columns.numbers("certified", &title, &about, |_, line| line.radius?.certified.map(|q| q as f64));
@@ -58,6 +63,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     if let Some(names) = names {
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
+        columns.more(1);
     }
     let (witnesses, words) = match group.removals {
         true => (removed(group, lines.keys()), BTreeMap::new()),
@@ -75,6 +81,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     if group.headline().is_some() {
         columns.cost();
     }
+    columns.all.retain(|column| !is_empty(column));
     let rows: Vec<u64> = lines.keys().copied().collect();
     let logits = weighing.and_then(Weighing::logits);
     let explorer = explorer::model(group, landscape, logits, &knowledge, &attacks, &rows);
@@ -83,8 +90,18 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     }))
 }
 
+/// Is nothing known in any row of a column? Attacks are listed all the same: that none is known says something.
+fn is_empty(column: &Value) -> bool {
+    let kind = column["kind"].as_str();
+    let unknown = |value: &Value| match kind {
+        Some("choice") => *value == json!(-1),
+        _ => value.is_null() || *value == json!(""),
+    };
+    kind != Some("attack") && column["values"].as_array().is_some_and(|values| values.iter().all(unknown))
+}
+
 /// The class predicted for each node: of those without a row, the network knows it.
-fn everywhere(group: &Group, weighing: Option<&Weighing>) -> BTreeMap<u64, u64> {
+pub fn everywhere(group: &Group, weighing: Option<&Weighing>) -> BTreeMap<u64, u64> {
     let mut predicted = predictions(group);
     if let Some(logits) = weighing.and_then(Weighing::logits) {
         for node in 0..logits.value.len() / logits.width.max(1) {
@@ -240,6 +257,7 @@ impl Columns<'_> {
             let (_, class) = known.min_by(|x, y| x.0.total_cmp(&y.0))?;
             Some(class_name(landscape.map(Landscape::graph), class))
         });
+        self.more(1);
     }
 
     fn surroundings(&mut self, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) {

@@ -158,7 +158,7 @@ fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: 
         caption.push_str(&format!(" Not computed in these results: {} (`gcnproof validate` does).", absent.join(", ")));
     }
     let name = format!("fig3_tightness_{}", slug(&group.name));
-    Figure { number: 3, name, title, caption, plots, columns: 2, height: 200.0, numbers }.into()
+    Figure { number: 3, name, title, caption, plots, columns: 2, height: 200.0, numbers, made: Vec::new() }.into()
 }
 
 fn half(value: f64) -> i32 {

@@ -83,7 +83,7 @@ fn sheet(
         plural(used.nodes.len() as u64, "node"),
     );
     let name = format!("fig8_uses_{}", slug(&curve.name));
-    Figure { number: NUMBER, name, title, caption, plots, columns: 2, height: 320.0, numbers }.into()
+    Figure { number: NUMBER, name, title, caption, plots, columns: 2, height: 320.0, numbers, made: Vec::new() }.into()
 }
 
 fn record(

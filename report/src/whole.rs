@@ -45,7 +45,10 @@ pub fn sheets(all: &[Collective], landscape: Option<&Landscape>) -> Vec<Sheet> {
         bound: rows().map(|row| row.bound).max().unwrap_or(0),
     };
     let used = used::sheets(all, landscape);
-    all.iter().zip(used).flat_map(|(curve, used)| [broken(curve, &span), used]).collect()
+    let both = |(curve, used): (&Collective, Sheet)| {
+        [broken(curve, &span), used].map(|sheet| sheet.made_from(vec![curve.made()]))
+    };
+    all.iter().zip(used).flat_map(both).collect()
 }
 
 /// The curve, or bars where there are few budgets.
@@ -60,7 +63,7 @@ fn broken(curve: &Collective, span: &Span) -> Sheet {
     };
     let numbers = numbers(curve);
     let caption = caption(curve);
-    Figure { number: NUMBER, name, title, caption, plots, columns: 2, height: 380.0, numbers }.into()
+    Figure { number: NUMBER, name, title, caption, plots, columns: 2, height: 380.0, numbers, made: Vec::new() }.into()
 }
 
 fn share(part: u64, whole: u64) -> f64 {

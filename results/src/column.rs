@@ -32,14 +32,40 @@ pub enum Kind {
     OptionalBoolean,
     /// A list (or null) of groups `{class, lower, upper}`: an integer and two doubles (or nulls).
     Margins,
-    /// A list (or null) of pairs `[node, attribute]` of integers.
+    /// A list (or null) of pairs of integers: `[node, attribute]`, or the two ends of an edge.
     Flips,
+    /// A list (or null) of integers. Earlier versions wrote a text of integers separated by spaces.
+    Integers,
+}
+
+/// Names of columns in files of earlier versions, and what they are called now.
+const FORMERLY: [(&str, &str); 5] = [
+    ("certified_q_global", "certified"),
+    ("attacked_q_global", "attacked"),
+    ("certified_edges", "certified"),
+    ("attacked_edges", "attacked"),
+    ("witness_edges", "witness"),
+];
+
+/// Columns that files of earlier versions do not have. All of them follow from the others.
+const ADDED: [&str; 4] = ["worst_lower", "worst_upper", "worst_class", "witness_size"];
+
+/// The place of the column that a field of a file belongs to, under its present or a former name.
+pub(super) fn place(schema: &[Column], field: &str) -> Option<usize> {
+    let named = |name: &str| schema.iter().position(|column| column.name == name);
+    let former = || FORMERLY.iter().find(|(old, _)| *old == field).and_then(|(_, new)| named(new));
+    named(field).or_else(former)
 }
 
 impl Column {
     /// Is the field of a row left out where it holds nothing? So it is where the column is there only on request.
     pub(crate) fn left_out(&self) -> bool {
         self.kind == Kind::OptionalText
+    }
+
+    /// May a file of an earlier version lack this column?
+    pub(super) fn is_added(&self) -> bool {
+        ADDED.contains(&self.name)
     }
 
     /// The cell as this column holds it, or why it cannot.
@@ -55,6 +81,10 @@ impl Column {
                 items.into_iter().map(margin).collect::<Result<_, _>>().map(Cell::List)
             }
             (Kind::Flips, Cell::List(items)) => items.into_iter().map(flip).collect::<Result<_, _>>().map(Cell::List),
+            (Kind::Integers, Cell::List(items)) if items.iter().all(|item| matches!(item, Cell::Integer(_))) => {
+                Ok(Cell::List(items))
+            }
+            (Kind::Integers, Cell::Text(text)) => separated(&text),
             (kind, cell) => Err(format!("{} was expected, not {cell}", kind.describe())),
         };
         problem.map_err(|problem| Complaint(format!("column `{}`: {problem}", self.name)))
@@ -80,6 +110,7 @@ impl Kind {
             Kind::OptionalBoolean => "true, false or null",
             Kind::Margins => "a list of {class, lower, upper}",
             Kind::Flips => "a list of [node, attribute]",
+            Kind::Integers => "a list of integers",
         }
     }
 }
@@ -115,6 +146,15 @@ fn margin(cell: Cell) -> Result<Cell, String> {
         }
         _ => Err(wrong()),
     }
+}
+
+/// Integers separated by spaces, as earlier versions wrote a list.
+fn separated(text: &str) -> Result<Cell, String> {
+    let numbers = text.split_whitespace().map(|word| word.parse().map(Cell::Integer));
+    numbers
+        .collect::<Result<_, _>>()
+        .map(Cell::List)
+        .map_err(|_| format!("a list of integers was expected, not {text:.60}"))
 }
 
 /// One flip.

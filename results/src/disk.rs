@@ -6,7 +6,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{ResultError, name, unwritable};
-use super::table::Put;
 
 /// Between the name of a file and the random part of the name of its temporary file.
 const INFIX: &str = ".gcnproof-";
@@ -29,6 +28,9 @@ fn prefix(path: &Path) -> OsString {
     prefix.push(INFIX);
     prefix
 }
+
+/// What takes the bytes of a file, one part after the other.
+pub(super) type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), ResultError>;
 
 /// Puts `bytes` in the place of the contents of `path`. At every moment, and after a crash at any
 /// moment, the file holds either all of the old or all of the new bytes.

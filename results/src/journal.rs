@@ -13,8 +13,9 @@ use serde_json::Value;
 use super::column::Column;
 use super::disk::{self, Lock};
 use super::error::{ResultError, name, unreadable};
+use super::format::{Format, damaged};
 use super::sidecar::{Sidecar, beside, sidecar_path, summary};
-use super::table::{self, Format};
+use super::table;
 
 /// The shortest time between two checkpoints of [`Journal::push`].
 const PAUSE: Duration = Duration::from_secs(1);
@@ -181,7 +182,7 @@ impl<T: Serialize> Journal<T> {
 
     /// First the rows, then the sidecar: see [`Journal`].
     fn save(&self) -> Result<(), ResultError> {
-        table::write(&self.path, self.schema, self.rows.values())?;
+        table::write_of(&self.path, self.schema, self.rows.values(), Some(&self.fingerprint))?;
         Sidecar::new(self.fingerprint.clone(), self.total, self.rows.len()).save(&self.path)
     }
 }
@@ -201,7 +202,7 @@ fn index<T>(path: &Path, rows: Vec<T>, key: fn(&T) -> u64) -> Result<BTreeMap<u6
     for (number, row) in rows.into_iter().enumerate() {
         if indexed.insert(key(&row), row).is_some() {
             let problem = "a row before it has the same key".to_owned();
-            return Err(table::damaged(path, format, format!("row {}", number + 1), problem));
+            return Err(damaged(path, format, format!("row {}", number + 1), problem));
         }
     }
     Ok(indexed)

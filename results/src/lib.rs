@@ -24,6 +24,7 @@ mod cell;
 mod column;
 mod disk;
 mod error;
+mod format;
 mod from_cell;
 mod into_cell;
 mod journal;
@@ -40,7 +41,8 @@ pub use disk::replace;
 pub use error::ResultError;
 #[doc(hidden)]
 pub use error::unwritable;
+pub use format::Format;
 pub use gcnproof::proof::Mode;
 pub use journal::Journal;
 pub use sidecar::Sidecar;
-pub use table::{Format, read, write};
+pub use table::{read, write};

@@ -1,4 +1,4 @@
-//! The three formats of a table, and reading and writing of whole files.
+//! Reading and writing of whole tables.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,35 +10,9 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use super::cell::{Cell, Complaint};
 use super::column::Column;
 use super::error::{ResultError, name, unreadable};
+use super::format::{Format, Row, arrange, damaged};
 use super::into_cell::ToCell;
 use super::{disk, parquet, text};
-
-/// The three formats of a results file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Apache Parquet, `.parquet`.
-    Parquet,
-    /// One JSON object per line, `.jsonl`.
-    JsonLines,
-    /// Comma-separated values with a header, `.csv`.
-    Csv,
-}
-
-impl Format {
-    /// The format that the extension of `path` names.
-    pub fn from_path(path: &Path) -> Result<Format, ResultError> {
-        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-        match extension.to_str() {
-            Some("parquet") => Ok(Format::Parquet),
-            Some("jsonl") => Ok(Format::JsonLines),
-            Some("csv") => Ok(Format::Csv),
-            _ => Err(ResultError::UnknownFormat { file: name(path) }),
-        }
-    }
-}
-
-/// A row as the formats see it: one cell per column, in the order of the columns.
-pub(super) type Row = Vec<Cell>;
 
 /// Reads a whole table. The format is that of the extension.
 pub fn read<T: DeserializeOwned>(path: &Path, schema: &[Column]) -> Result<Vec<T>, ResultError> {
@@ -54,19 +28,26 @@ pub fn write<'a, T: Serialize + 'a>(
     schema: &[Column],
     rows: impl IntoIterator<Item = &'a T>,
 ) -> Result<(), ResultError> {
+    write_of(path, schema, rows, None)
+}
+
+/// The same, with the description of the run where the format has a place for it: Parquet's metadata.
+pub(super) fn write_of<'a, T: Serialize + 'a>(
+    path: &Path,
+    schema: &[Column],
+    rows: impl IntoIterator<Item = &'a T>,
+    run: Option<&serde_json::Value>,
+) -> Result<(), ResultError> {
     let format = Format::from_path(path)?;
     // Cells take several times the memory of rows: they are made on the way, part by part.
     let rows = rows.into_iter().enumerate().map(|(row, value)| to_row(path, schema, row, value));
     let wrong = |problem: String| ResultError::Unencodable { file: name(path), problem };
     disk::replace_with(path, |put| match format {
-        Format::Parquet => parquet::encode(schema, rows, wrong, put),
+        Format::Parquet => parquet::encode(schema, rows, run, wrong, put),
         Format::JsonLines => text::encode_json_lines(schema, rows, wrong, put),
         Format::Csv => text::encode_csv(schema, rows, wrong, put),
     })
 }
-
-/// What takes the bytes of a file, one part after the other.
-pub(super) type Put<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), ResultError>;
 
 /// Reads a whole table and leaves its rows as cells.
 pub(super) fn read_rows(path: &Path, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
@@ -104,32 +85,4 @@ fn from_row<T: DeserializeOwned>(
     let group = Cell::Group(names.zip(cells).collect());
     T::deserialize(group.into_deserializer())
         .map_err(|complaint| damaged(path, format, format!("row {}", row + 1), complaint.0))
-}
-
-/// The complaint about a place in a file of the given format.
-pub(super) fn damaged(path: &Path, format: Format, place: String, problem: String) -> ResultError {
-    let remedy = match format {
-        Format::Parquet => {
-            "the file was cut off or changed since gcnproof wrote it: restore it from a copy; \
-             if it is the output of a run, start over with `--force` or choose another `--out`"
-        }
-        Format::JsonLines | Format::Csv => {
-            "mend or delete that row, or restore the file from a copy; if it is the output of a \
-             run, `--resume` computes deleted rows again; or start over with `--force`, \
-             or choose another `--out`"
-        }
-    };
-    ResultError::Damaged { file: name(path), place, problem, remedy }
-}
-
-/// Puts named fields into the order of the columns. Fields that may be null may be missing.
-pub(super) fn arrange(schema: &[Column], fields: Vec<(Cow<'static, str>, Cell)>) -> Result<Row, Complaint> {
-    let mut row: Vec<Option<Cell>> = vec![None; schema.len()];
-    for (field, cell) in fields {
-        let place = schema.iter().position(|column| column.name == field);
-        let place = place.ok_or_else(|| Complaint(format!("there is no column `{field:.60}`")))?;
-        row[place] = Some(cell);
-    }
-    let cells = row.into_iter().zip(schema);
-    cells.map(|(cell, column)| column.fit(cell.unwrap_or(Cell::Null))).collect()
 }

@@ -8,9 +8,10 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 
 use super::cell::{Cell, Complaint};
-use super::column::{Column, Kind};
+use super::column::{Column, Kind, place};
+use super::disk::Put;
 use super::error::{ResultError, other_columns, unreadable};
-use super::table::{Format, Put, Row, arrange, damaged};
+use super::format::{Format, Row, arrange, damaged};
 
 /// One line of JSON lines.
 struct Line<'a>(&'a [Column], &'a Row);
@@ -103,9 +104,15 @@ pub(super) fn decode_csv(path: &Path, file: &File, schema: &[Column]) -> Result<
     };
     let mut reader = csv::Reader::from_reader(bytes.as_slice());
     let header = reader.headers().map_err(broken)?;
-    if !header.iter().eq(schema.iter().map(|column| column.name)) {
+    let places: Option<Vec<usize>> = header.iter().map(|name| place(schema, name)).collect();
+    let whole = |places: &Vec<usize>| {
+        let met = |at: usize| places.iter().filter(|&&place| place == at).count();
+        let columns = || schema.iter().enumerate();
+        columns().all(|(at, column)| met(at) == 1 || met(at) == 0 && column.is_added())
+    };
+    let Some(places) = places.filter(whole) else {
         return Err(other_columns(path, schema, header.iter()));
-    }
+    };
     // A cut in the last cell would go unnoticed, as 12.5 is as good a number as 12.53.
     if bytes.last() != Some(&b'\n') {
         let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
@@ -115,8 +122,11 @@ pub(super) fn decode_csv(path: &Path, file: &File, schema: &[Column]) -> Result<
     for record in reader.records() {
         let record = record.map_err(broken)?;
         let line = record.position().map_or(1, csv::Position::line);
-        let cells = schema.iter().zip(&record).map(|(column, text)| parse(column, text));
-        rows.push(cells.collect::<Result<Row, _>>().map_err(|complaint| wrong(line, complaint.0))?);
+        let mut cells: Row = vec![Cell::Null; schema.len()];
+        for (&at, text) in places.iter().zip(&record) {
+            cells[at] = parse(&schema[at], text).map_err(|complaint| wrong(line, complaint.0))?;
+        }
+        rows.push(cells);
     }
     Ok(rows)
 }
@@ -130,7 +140,9 @@ fn parse(column: &Column, text: &str) -> Result<Cell, Complaint> {
         Kind::Integer | Kind::OptionalInteger => text.parse().ok().map(Cell::Integer),
         Kind::Float | Kind::OptionalFloat => text.parse().ok().map(Cell::Float),
         Kind::Boolean | Kind::OptionalBoolean => text.parse().ok().map(Cell::Boolean),
-        Kind::Margins | Kind::Flips => serde_json::from_str::<serde_json::Value>(text).ok().map(Cell::from),
+        Kind::Margins | Kind::Flips | Kind::Integers => {
+            serde_json::from_str::<serde_json::Value>(text).ok().map(Cell::from)
+        }
     };
     // What cannot be parsed is a text, which the column then turns down in its own words.
     column.fit(cell.unwrap_or_else(|| Cell::Text(text.to_owned())))

@@ -42,6 +42,9 @@ pub fn budgets(list: &str) -> Result<Budgets, String> {
     };
     let mut found = Vec::new();
     for part in list.split(',') {
+        if part.trim().parse::<i64>().is_ok_and(|number| number < 0) {
+            return Err(wrong(part, "a budget is 0 or more"));
+        }
         let Some((first, rest)) = part.split_once('-') else {
             if part.contains(':') {
                 return Err(wrong(part, "a step needs a range before it"));

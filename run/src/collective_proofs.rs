@@ -1,20 +1,19 @@
 //! The proofs of `gcnproof collective`: one file for each budget.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use gcnproof::collective::{Collective, Outcome, Proved, Subject};
-use gcnproof::proof::{header, model_file};
+use gcnproof::proof::{header, model_file, write_collective};
 use gcnproof::{Certifier, Flip, Graph, Network, Operator};
-use gcnproof_check::collective::format::Line;
 use gcnproof_check::format::Convention;
 use gcnproof_files::GraphFile;
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{IntoDiagnostic, Result, WrapErr};
+
+use super::proofs::not_understood;
 
 /// Where proofs go, and what they are about.
 pub struct Proofs<'a> {
-    pub folder: PathBuf,
+    pub folder: Folder,
     pub graph: &'a Graph,
     pub network: &'a Network,
     pub file: GraphFile,
@@ -27,9 +26,29 @@ pub struct Proofs<'a> {
     pub nodes: Option<Vec<usize>>,
 }
 
-/// The file of a budget.
-pub fn file_of(folder: &Path, global: usize) -> PathBuf {
-    folder.join(format!("Q-{global}.jsonl"))
+/// A folder of proofs, one file for each budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Folder {
+    pub path: PathBuf,
+    compressed: bool,
+}
+
+impl Folder {
+    /// A folder by its name, or by that of its files, `Q-N.jsonl` or `Q-N.jsonl.zst`.
+    pub fn new(named: &Path) -> Folder {
+        let parent = named.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match named.file_name().and_then(|name| name.to_str()) {
+            Some("Q-N.jsonl") => Folder { path: parent.to_owned(), compressed: false },
+            Some("Q-N.jsonl.zst") => Folder { path: parent.to_owned(), compressed: true },
+            _ => Folder { path: named.to_owned(), compressed: false },
+        }
+    }
+
+    /// The file of a budget.
+    pub fn file_of(&self, global: usize) -> PathBuf {
+        let end = if self.compressed { ".zst" } else { "" };
+        self.path.join(format!("Q-{global}.jsonl{end}"))
+    }
 }
 
 impl Proofs<'_> {
@@ -50,14 +69,12 @@ impl Proofs<'_> {
             attacked_nodes: self.attacked_nodes,
             nodes: self.nodes.as_deref(),
         };
-        let proved = work
-            .prove(certifier, global, before, subject)
-            .map_err(|reason| miette!(help = "this is a bug of gcnproof: please report it", "--proofs: {reason}"))?;
-        let Some(Proved { outcome, lines }) = proved else { return Ok(None) };
-        // Without lines the row says why, and the run ends there.
-        if !lines.is_empty() {
-            let path = file_of(&self.folder, global);
-            write(&path, &lines)
+        let proved = work.prove(certifier, global, before, subject).map_err(not_understood)?;
+        let Some(Proved { outcome, proof }) = proved else { return Ok(None) };
+        // Without a proof the row says why, and the run ends there.
+        if let Some(proof) = proof {
+            let path = self.folder.file_of(global);
+            write_collective(&path, proof)
                 .into_diagnostic()
                 .wrap_err_with(|| format!("{}: the proof cannot be written", path.display()))?;
         }
@@ -65,11 +82,16 @@ impl Proofs<'_> {
     }
 }
 
-/// Writes a whole file or none.
-fn write(path: &Path, lines: &[Line]) -> io::Result<()> {
-    let beside = path.with_extension("partial");
-    let mut to = BufWriter::new(File::create(&beside)?);
-    lines.iter().try_for_each(|line| line.write(&mut to))?;
-    to.into_inner()?.sync_all()?;
-    std::fs::rename(beside, path)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_by_its_files_too() {
+        let file = |named: &str| Folder::new(Path::new(named)).file_of(7);
+        assert_eq!(file("proofs"), Path::new("proofs/Q-7.jsonl"));
+        assert_eq!(file("proofs/Q-N.jsonl"), Path::new("proofs/Q-7.jsonl"));
+        assert_eq!(file("proofs/Q-N.jsonl.zst"), Path::new("proofs/Q-7.jsonl.zst"));
+        assert_eq!(file("Q-N.jsonl.zst"), Path::new("./Q-7.jsonl.zst"));
+    }
 }

@@ -17,9 +17,11 @@ use gcnproof_results::record::description::{
 use miette::{Result, miette};
 
 use super::budgets::Budgets;
-use super::collective_proofs::{Proofs, file_of};
+use super::collective_proofs::{Folder, Proofs};
+use super::effort::limit_words;
+use super::flips::nothing_to_attack;
 use super::known_radii::KnownRadii;
-use super::run::{Run, make_folder};
+use super::run::{Finished, Run, make_folder};
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
@@ -69,24 +71,15 @@ pub struct Question<'a> {
     pub effort: Effort,
     /// The same for the record.
     pub effort_record: EffortRecord,
+    /// Are single nodes searched up to the largest budget? Otherwise up to a few flips: what takes more is bounded as well by what
+    /// every single flip can do.
+    pub exhaustive: bool,
     /// Swaps that the search for an attack tries, if given.
     pub swaps: Option<usize>,
-    /// The folder that proofs go to.
+    /// The folder that proofs go to, or the name of its files with `N` for the budget.
     pub proofs: Option<&'a Path>,
     /// Where rows go.
     pub run: &'a Run,
-}
-
-/// What was found.
-pub struct Found {
-    /// A row for every budget.
-    pub rows: Vec<CollectiveRecord>,
-    /// Was the run interrupted?
-    pub interrupted: bool,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// What the run was.
-    pub description: Description,
 }
 
 impl Question<'_> {
@@ -94,7 +87,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// If no prediction counts, radii are of another run, or a file cannot be written.
-    pub fn execute(mut self) -> Result<Found> {
+    pub fn execute(mut self) -> Result<Finished<CollectiveRecord>> {
         let start = Instant::now();
         if self.proofs.is_some() {
             self.rows = Rows::Provable;
@@ -116,10 +109,14 @@ impl Question<'_> {
             solver: matches!(self.solver, Proposer::Highs(_)).then(|| "highs".into()),
             class: self.class,
             effort: known.is_none().then_some(self.effort_record),
+            shallow: known.is_none() && self.effort != Effort::Bounds && !self.looks_far(),
             swaps: self.swaps,
             nodes: nodes.len(),
             node_set: NodeSet::new(&nodes, self.graph.node_count()),
         });
+        if let Some(note) = nothing_to_attack(&self.budget) {
+            self.run.host.note(&note);
+        }
         let failed = Mutex::new(None);
         let key = |row: &CollectiveRecord| row.q_global;
         let (rows, interrupted) = self.run.rows(CollectiveRecord::SCHEMA, &description, &keys, key, |open, done| {
@@ -134,7 +131,7 @@ impl Question<'_> {
         })?;
         match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
             Some(error) => Err(error),
-            None => Ok(Found { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
+            None => Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
         }
     }
 
@@ -203,16 +200,22 @@ impl Question<'_> {
         Ok(nodes)
     }
 
-    /// Up to how many flips nodes are looked at by themselves. Without a complete search, few: what takes more is bounded as well by the rows of weights.
+    /// Are nodes looked at by themselves up to the largest budget? Rows of counts rest on nothing else.
+    fn looks_far(&self) -> bool {
+        self.exhaustive || self.rows == Rows::Count
+    }
+
+    /// Up to how many flips nodes are looked at by themselves.
     fn most_alone(&self) -> usize {
         let most = self.budgets.numbers().last().copied().unwrap_or(0);
-        if self.effort == Effort::Bounds && self.rows != Rows::Count { most.min(ALONE) } else { most }
+        if self.looks_far() { most } else { most.min(ALONE) }
     }
 
     /// Gets a folder of proofs ready.
     fn open_proofs(&self, folder: &Path) -> Result<Proofs<'_>> {
-        make_folder(folder)?;
-        if let Some(there) = self.budgets.numbers().iter().map(|&q| file_of(folder, q)).find(|path| path.exists())
+        let folder = Folder::new(folder);
+        make_folder(&folder.path)?;
+        if let Some(there) = self.budgets.numbers().iter().map(|&q| folder.file_of(q)).find(|path| path.exists())
             && self.run.mode() == Mode::Fresh
         {
             return Err(miette!(
@@ -222,7 +225,7 @@ impl Question<'_> {
             ));
         }
         Ok(Proofs {
-            folder: folder.to_owned(),
+            folder,
             graph: self.graph,
             network: self.network,
             file: self.graph.file(),
@@ -239,6 +242,15 @@ impl Question<'_> {
         let bar = self.run.host.stage(nodes.len(), "single nodes");
         let found = bases(certifier, nodes, self.most_alone(), self.run.stopped(), |_| bar.advance()).ok().flatten();
         bar.finish();
+        let given_up = found.iter().flatten().filter(|base| base.limit_hit).count();
+        if let (1.., Effort::Complete(limits)) = (given_up, self.effort) {
+            self.run.host.note(&format!(
+                "note: the search for what single nodes withstand was stopped at {} for {given_up} of {} nodes: the bounds hold, \
+                 and a longer --time-limit may give better ones",
+                limit_words(&limits),
+                nodes.len()
+            ));
+        }
         found
     }
 }

@@ -69,6 +69,14 @@ impl Answered for Edges {
         Description::RadiusEdges(question.described(Some(limit)))
     }
 
+    fn note(question: &NodeQuestion<Edges>) -> Option<String> {
+        question.budget.locals().iter().all(|&e| e == 0).then(|| {
+            "nothing can be attacked: no node may lose an edge (e = 0, or all nodes are frozen), so every node keeps its class unless \
+             two classes tie"
+                .into()
+        })
+    }
+
     fn header(question: &NodeQuestion<Edges>, classes: Convention) -> Header {
         let digests = (question.graph.digest(), question.identity.model.as_str());
         edge_header(digests, (question.network, &question.rules), &question.budget, classes)

@@ -7,7 +7,7 @@ use gcnproof::{Bound, Budget, Certifier, CertifierBuilder, Execution, Flip, Flip
 use gcnproof_check::format::{Convention, Deployed, Header};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;
-use gcnproof_results::record::description::{BudgetRecord, CertifyRun, Description, NodeSet, RadiusRun};
+use gcnproof_results::record::description::{BudgetRecord, Description, FlipRun, NodeSet};
 use miette::Result;
 
 use super::deployed::rounding_note;
@@ -32,12 +32,39 @@ impl FlipOptions {
     }
 }
 
+/// In words, that a budget permits no flip, if it does not.
+pub fn nothing_to_attack(budget: &Budget) -> Option<String> {
+    let frozen = budget.frozen_attributes();
+    let why = if budget.locals().iter().all(|&q| q == 0) {
+        "no node may be changed (q = 0, or all nodes are frozen)"
+    } else if !frozen.is_empty() && frozen.iter().all(|&frozen| frozen) {
+        "all attributes are frozen"
+    } else {
+        return None;
+    };
+    Some(format!("nothing can be attacked: {why}, so every node keeps its class unless two classes tie"))
+}
+
 impl NodeQuestion<'_, Flips> {
     fn builder(&self) -> CertifierBuilder {
         let certifier = self.run.certifier(self.graph, self.network, self.budget.clone()).effort(self.effort);
         match self.options.deployed {
             Some(execution) => certifier.deployed(execution),
             None => certifier,
+        }
+    }
+
+    fn described(&self, limit: Option<usize>) -> FlipRun {
+        FlipRun {
+            input: self.identity.clone(),
+            budget: self.options.budget_record.clone(),
+            bound: None,
+            max_global: limit.map(|limit| limit as u64),
+            effort: Some(self.effort_record),
+            class: None,
+            nodes: self.nodes.len(),
+            node_set: NodeSet::new(&self.named_nodes(), self.ids.count()),
+            deployed: self.options.deployed,
         }
     }
 }
@@ -63,29 +90,17 @@ impl Answered for Flips {
     }
 
     fn description(question: &NodeQuestion<Flips>) -> Description {
-        Description::Certify(CertifyRun {
-            input: question.identity.clone(),
-            budget: question.options.budget_record.with_global(question.budget.global()),
-            bound: Some(question.options.bound),
-            effort: Some(question.effort_record),
+        let options = &question.options;
+        Description::Certify(FlipRun {
+            budget: options.budget_record.with_global(question.budget.global()),
+            bound: Some(options.bound),
             class: Some(question.class),
-            deployed: question.options.deployed,
-            nodes: question.nodes.len(),
-            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
+            ..question.described(None)
         })
     }
 
     fn radius_description(question: &NodeQuestion<Flips>, limit: usize) -> Description {
-        Description::Radius(RadiusRun {
-            input: question.identity.clone(),
-            budget: question.options.budget_record.clone(),
-            bound: None,
-            max_global: limit as u64,
-            effort: Some(question.effort_record),
-            deployed: question.options.deployed,
-            nodes: question.nodes.len(),
-            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
-        })
+        Description::Radius(question.described(Some(limit)))
     }
 
     fn is_deployed(question: &NodeQuestion<Flips>) -> bool {
@@ -93,7 +108,8 @@ impl Answered for Flips {
     }
 
     fn note(question: &NodeQuestion<Flips>) -> Option<String> {
-        rounding_note(question.options.deployed, question.network)
+        let nothing = nothing_to_attack(&question.budget);
+        nothing.or_else(|| rounding_note(question.options.deployed, question.network))
     }
 
     fn header(question: &NodeQuestion<Flips>, classes: Convention) -> Header {

@@ -16,8 +16,9 @@ pub trait Host: Send + Sync {
     /// A line for the user beside the results.
     fn note(&self, line: &str);
 
-    /// Rows are computed from now on, so many: there is something that an interruption must not lose.
-    fn begin(&self, length: usize) -> Box<dyn Progress>;
+    /// Rows are computed from now on, so many with those that an interrupted run has left: there is something that an interruption must
+    /// not lose.
+    fn begin(&self, length: usize, before: usize) -> Box<dyn Progress>;
 
     /// The same for a stage of a run; when it is finished, the progress of the run counts again.
     fn stage(&self, length: usize, what: &'static str) -> Box<dyn Progress>;

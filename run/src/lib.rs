@@ -14,6 +14,7 @@ mod collective_proofs;
 pub mod collective_run;
 pub mod deployed;
 pub mod edges;
+pub mod effort;
 pub mod flips;
 pub mod host;
 pub mod ids;

@@ -37,6 +37,9 @@ pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
             "'{list}' holds only 0 and 1, more than once: it is no list of ids"
         )),
         Some(parts) => Ok(parts.concat()),
+        None if list.parse::<i64>().is_ok() => {
+            Err(miette!(help = "ids run from 0", "'{list}' is less than 0: there are no such {what}"))
+        }
         None if Path::new(list).exists() => Ok(read_selection(Path::new(list), None, count, what)?),
         None => match list.rsplit_once(':').filter(|(file, _)| Path::new(file).exists()) {
             // One array of several, such as the mask of the training nodes beside a graph.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use gcnproof::Verdict;
 use gcnproof::proof::{FileHeader, Missing, ProofError, ProofFile};
-use gcnproof_check::Reason;
+use gcnproof_check::{Accepted, Reason};
 use gcnproof_results::record::node::{Record, Tabled};
 use miette::{Report, Result, miette};
 use serde::Serialize;
@@ -59,7 +59,7 @@ impl<H: FileHeader> Proofs<H> {
     }
 
     /// Writes the line of a node. A disk that is full does not get better: the run stops, and [`Proofs::finish`] says so.
-    pub fn add(&self, line: &H::Line) {
+    pub fn add(&self, line: &Accepted<H::Line>) {
         let (file, outcome) = &mut *self.state();
         if outcome.is_ok() {
             *outcome = file.push(line);

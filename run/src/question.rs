@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use gcnproof::proof::FileHeader;
 use gcnproof::{Decide, Effort, Graph, Minimum, Network, NodeResult, Operator};
+use gcnproof_check::Accepted;
 use gcnproof_check::format::Convention;
 use gcnproof_results::record::description::{Class, Description, EffortRecord, Identity};
 use gcnproof_results::record::node::{Record, Tabled};
@@ -18,7 +19,7 @@ use miette::{Result, miette};
 use super::ids::Ids;
 use super::proofs::{Proofs, Written};
 use super::radius;
-use super::run::Run;
+use super::run::{Finished, Run};
 
 /// What is asked of some nodes of a graph.
 pub struct NodeQuestion<'a, A: Answered> {
@@ -49,8 +50,9 @@ pub struct NodeQuestion<'a, A: Answered> {
 }
 
 /// Shows a result to the checker: the line of a file of proofs.
-pub type Prove<'a, A> =
-    dyn Fn(&<A as Answered>::Decider, &NodeResult<A>) -> <<A as Answered>::Header as FileHeader>::Line + Sync + 'a;
+pub type Prove<'a, A> = dyn Fn(&<A as Answered>::Decider, &NodeResult<A>) -> Accepted<<<A as Answered>::Header as FileHeader>::Line>
+    + Sync
+    + 'a;
 
 /// An attacker that runs are about: what the certifier and the checker need to know to answer questions.
 pub trait Answered: Tabled {
@@ -128,18 +130,6 @@ pub struct Found<A: Answered> {
     pub description: Description,
 }
 
-/// Radii that were found.
-pub struct FoundRadii<A: Answered> {
-    /// A row for every node.
-    pub rows: Vec<RadiusRow<A>>,
-    /// Was the run interrupted?
-    pub interrupted: bool,
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// What the run was.
-    pub description: Description,
-}
-
 impl<A: Answered> NodeQuestion<'_, A> {
     /// Decides the nodes; proofs go to a file, if there is one.
     ///
@@ -213,7 +203,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
     ///
     /// # Errors
     /// If the network is not decided, or the file of rows cannot be written.
-    pub fn radii(self, limit: usize) -> Result<FoundRadii<A>> {
+    pub fn radii(self, limit: usize) -> Result<Finished<RadiusRow<A>>> {
         let prepared = A::prepare(&self)?;
         let description = A::radius_description(&self, limit);
         let start = Instant::now();
@@ -231,7 +221,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
                 radius::search(&decider, &open, limit.min(i64::MAX as usize), &|row| done(self.named_radius(row)));
             },
         )?;
-        Ok(FoundRadii { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description })
+        Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description })
     }
 
     /// Looks at what can be wrong before any work.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
 use gcnproof_results::record::consistent::Row;
-use gcnproof_results::record::description::Description;
+use gcnproof_results::record::description::{Description, Level};
 use gcnproof_results::{Column, Journal, Mode, ResultError, Sidecar};
 use miette::{Result, miette};
 use serde::Serialize;
@@ -26,6 +26,18 @@ pub struct Run {
     pub force: bool,
     /// The program around the run.
     pub host: Arc<dyn Host>,
+}
+
+/// What a run has found.
+pub struct Finished<R> {
+    /// All rows, in order.
+    pub rows: Vec<R>,
+    /// Was the run interrupted?
+    pub interrupted: bool,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// What the run was.
+    pub description: Description,
 }
 
 /// Rows on their way to a file, or only to memory.
@@ -117,6 +129,7 @@ impl Run {
     {
         if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
             same_nodes(path, description)?;
+            same_search(path, description)?;
         }
         let journal = match &self.out {
             None => None,
@@ -128,7 +141,7 @@ impl Run {
         if self.resume && there > 0 {
             self.host.note(&format!("resuming: {there} of {} rows are there already", keys.len()));
         }
-        let bar = self.host.begin(open.len());
+        let bar = self.host.begin(keys.len(), keys.len() - open.len());
         let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
         let push = |row: T| {
             bar.advance();
@@ -192,6 +205,21 @@ pub fn same_nodes(path: &Path, description: &Description) -> Result<()> {
     match before.other_nodes(description).filter(|_| path.exists()) {
         Some(differences) => Err(ResultError::OtherRun { file: path.display().to_string(), differences }.into()),
         None => Ok(()),
+    }
+}
+
+/// Versions before 0.3 searched only if they were told to: a run of theirs goes on if it is told so now.
+fn same_search(path: &Path, description: &Description) -> Result<()> {
+    let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
+    let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };
+    match (before.level(), description.level()) {
+        (Level::Bounds, Level::Complete) if path.exists() => Err(miette!(
+            help =
+                "add --bounds-only to go on with that run, choose another `--out`, or overwrite the file by `--force`",
+            "{}: belongs to a run of bounds only, and now what they leave open is searched",
+            path.display()
+        )),
+        _ => Ok(()),
     }
 }
 

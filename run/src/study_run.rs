@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gcnproof::{Bound, Budget, Effort, Flips, Graph, Limits, Margins, Network};
 use gcnproof_results::record::description::{
-    BudgetRecord, Class, Description, EffortRecord, Identity, Level, NodeSet, RadiusRun, ValidateRun,
+    BudgetRecord, Class, Description, EffortRecord, FlipRun, Identity, Level, NodeSet, ValidateRun,
 };
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
@@ -161,12 +161,13 @@ impl Plan {
             return Ok(None);
         }
         let effort = if bounded.is_some() { Effort::Complete(self.limits) } else { Effort::Bounds };
-        let description = Description::Radius(RadiusRun {
+        let description = Description::Radius(FlipRun {
             input: subject.identity.clone(),
             budget: subject.budget_record.clone(),
             bound: Some(bound),
-            max_global: self.max_global as u64,
+            max_global: Some(self.max_global as u64),
             effort: Some(self.effort_record(effort)),
+            class: None,
             deployed: None,
             nodes: self.nodes.len(),
             node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),

@@ -124,6 +124,7 @@ impl Certifier {
         if let Some(errors) = errors {
             self.deploy(&mut result, broken, errors, (&clock, &mut pairs), workspace);
         }
+        self.shorten(&mut result, &pairs, workspace);
         workspace.watch = Watch::default();
         if !self.budget().admits(self.graph(), &result.witness) {
             let (node, flips) = (Subject::Node(target.node), format!("a witness of {} flips", result.witness.len()));

@@ -1,12 +1,11 @@
 //! Verdicts for the network as it runs: margins are compared with the error of every execution. The steps before have aimed at margins
 //! beyond it; where a witness lies inside, a stronger one is searched for.
 
-use serde::{Deserialize, Serialize};
-
 use crate::bound::threads::{in_own_pool, in_own_thread};
 use crate::bound::workspace::Workspace;
 use crate::certify::cascade::margin;
 use crate::certify::certifier::{Certifier, Target};
+pub use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
 use crate::certify::shifted::Part;
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::deployed::error_table::ErrorTable;
@@ -21,45 +20,6 @@ use crate::search::pair::{ClassPair, Pairs, difference, sorted};
 use crate::search::pair_search::SearchTask;
 use crate::search::tree::SearchGoal;
 use gcnproof_check::format::{Claim, Witness};
-
-/// What is known of a node as it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum DeployedVerdict {
-    /// No execution, on no admissible input, lets another class reach the first: every worst-case margin exceeds its error bound.
-    Robust,
-    /// Every execution is fooled by the witness: its exact margin is below minus its error bound.
-    NonRobust,
-    /// Neither: the exact worst-case margin lies within the error bound around zero, so that rounding may decide.
-    RoundingDependent,
-    /// None of these could be shown.
-    Undecided,
-}
-
-impl DeployedVerdict {
-    /// The name used in every output format.
-    pub fn name(self) -> &'static str {
-        match self {
-            DeployedVerdict::Robust => "robust",
-            DeployedVerdict::NonRobust => "non_robust",
-            DeployedVerdict::RoundingDependent => "rounding_dependent",
-            DeployedVerdict::Undecided => "undecided",
-        }
-    }
-}
-
-/// What is said of a node as it runs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Deployed {
-    /// The verdict.
-    pub verdict: DeployedVerdict,
-    /// For each class pair of the result: by how much a computed margin may differ from the exact one. Not finite where numbers may
-    /// leave the range of the format, or sums are too long for it.
-    pub errors: Vec<f64>,
-    /// May the class computed without any flip depend on rounding?
-    pub prediction_depends: bool,
-}
 
 /// A margin that is above minus this share of the error of one perturbation is not below minus the error of another: that of perturbations
 /// of one node differs little. Where it does, a witness is missed, and nothing false is said.
@@ -233,7 +193,7 @@ impl Certifier {
     }
 
     /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by their own.
-    fn fools(&self, flips: &[Flip], pairs: &Pairs, workspace: &mut Workspace) -> Option<usize> {
+    pub(super) fn fools(&self, flips: &[Flip], pairs: &Pairs, workspace: &mut Workspace) -> Option<usize> {
         let logits: Vec<_> = self.prepared.logits(flips, workspace).collect();
         let margin = |class: usize| difference(logits[pairs.reference], logits[class]).upper();
         if let Some(pair) = pairs.iter().find(|pair| margin(pair.class) < -pair.error) {
@@ -260,7 +220,8 @@ fn deploy_robust(pairs: &[ClassPair]) -> DeployedVerdict {
     }
 }
 
-fn witness(class: usize, flips: &[Flip]) -> Evidence {
+/// The claim that a witness breaks a node.
+pub(super) fn witness(class: usize, flips: &[Flip]) -> Evidence {
     let flips = flips.iter().map(|&flip| flip.into()).collect();
     Evidence { claim: Ok(Claim::NonRobust(Witness { class: class as u32, flips })), missing: None }
 }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::certify::attacker::Attacker;
 use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::decide::Decide;
-use crate::certify::deployment::DeployedVerdict;
+use crate::certify::deployed_verdict::DeployedVerdict;
 use crate::certify::verdict::{Flips, NodeResult, Verdict};
 use crate::problem::ProblemError;
 

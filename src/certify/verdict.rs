@@ -1,12 +1,12 @@
 //! Verdicts: what is said of a node, and what it rests on.
 
-use gcnproof_check::Checker;
 use gcnproof_check::format::Line;
+use gcnproof_check::{Accepted, Checker};
 use serde::{Deserialize, Serialize};
 
 use crate::certify::attacker::{Attacker, Grounded, Grounds, Words};
 use crate::certify::contradiction::Contradiction;
-use crate::certify::deployment::Deployed;
+use crate::certify::deployed_verdict::Deployed;
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
@@ -120,8 +120,8 @@ impl Attacker for Flips {
         local: "q",
         relevant: "neighbourhood",
         witness: "witness",
-        certified: "certified_q_global",
-        attacked: "attacked_q_global",
+        certified: "certified",
+        attacked: "attacked",
     };
 }
 
@@ -211,7 +211,7 @@ pub struct NodeResult<A: Attacker = Flips> {
 
 impl NodeResult {
     /// The line of this result in a file of proofs: its proof as the checker accepts it, or why there is none.
-    pub fn proof_line(&self, checker: &Checker) -> Line {
+    pub fn proof_line(&self, checker: &Checker) -> Accepted<Line> {
         let (node, class) = (self.node as u32, self.reference as u32);
         line(&Shown { node, class, evidence: self.evidence.as_ref(), reason: self.reason.name() }, checker)
     }

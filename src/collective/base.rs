@@ -18,6 +18,8 @@ pub struct Base {
     pub needed: usize,
     /// Flips that break it, where some are known.
     pub witness: Option<Vec<Flip>>,
+    /// Was the search for it cut short by a limit?
+    pub limit_hit: bool,
     /// Two steps that contradict each other about it, if some did.
     pub contradiction: Option<Contradiction>,
 }
@@ -26,7 +28,7 @@ impl Base {
     /// From a radius.
     pub fn of_radius(node: usize, certified: Option<usize>, attacked: Option<usize>, witness: Vec<Flip>) -> Base {
         let needed = certified.map_or(0, |certified| certified.saturating_add(1));
-        Base { node, needed, witness: attacked.map(|_| witness), contradiction: None }
+        Base { node, needed, witness: attacked.map(|_| witness), limit_hit: false, contradiction: None }
     }
 }
 
@@ -46,7 +48,8 @@ pub fn bases(
     if stopped() {
         return Ok(None);
     }
-    let base = |(node, Radius { certified, attacked, witness, contradiction, .. }): (usize, Radius)| Base {
+    let base = |(node, Radius { certified, attacked, witness, limit_hit, contradiction, .. }): (usize, Radius)| Base {
+        limit_hit,
         contradiction,
         ..Base::of_radius(node, certified, attacked, witness)
     };

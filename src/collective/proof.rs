@@ -3,11 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof_check::collective::format::{Claim, Header, Line, Share as ShareLine, VERSION};
-use gcnproof_check::collective::{Shown, Statement, show};
+use gcnproof_check::collective::format::{Claim, Header, Proof, Share as ShareLine, VERSION};
+use gcnproof_check::collective::{Statement, accept};
 use gcnproof_check::format::{Claim as NodeClaim, Header as NodeHeader, Line as NodeLine, NodeProof};
-
-use gcnproof_check::{Checker, Reason, Statement as NodeStatement};
+use gcnproof_check::{Accepted, Checker, Reason, Statement as NodeStatement};
 use gcnproof_files::{GraphFile, ModelFile};
 use rayon::prelude::*;
 
@@ -37,8 +36,8 @@ pub struct Subject<'a> {
 pub struct Proved {
     /// The bound that the lines show, and an attack.
     pub outcome: Outcome,
-    /// All lines of the file; none where two steps contradict each other.
-    pub lines: Vec<Line>,
+    /// The lines of the file; none where two steps contradict each other.
+    pub proof: Option<Accepted<Proof>>,
 }
 
 /// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what
@@ -50,7 +49,7 @@ impl Collective<'_> {
     /// show. `before` is an attack on a smaller budget. `None` if the work was stopped.
     ///
     /// # Errors
-    /// If the checker refuses the header.
+    /// If the checker refuses the header, or cannot judge the claim.
     pub fn prove(
         &self,
         certifier: &Certifier,
@@ -72,50 +71,43 @@ impl Collective<'_> {
         };
         let statement = Statement::new(graph, model, &header, &matrices)?;
         let safe = self.prove_safe(certifier, global, statement.of_single_nodes());
-        let proved: BTreeSet<usize> = safe.iter().map(|proof| proof.id as usize).collect();
+        let proved: BTreeSet<usize> = safe.iter().filter_map(|line| Some(robust(line)?.id as usize)).collect();
         let Some(mut outcome) = self.provable(global, before, &proved) else { return Ok(None) };
         if outcome.contradiction.is_some() {
-            return Ok(Some(Proved { outcome, lines: Vec::new() }));
+            return Ok(Some(Proved { outcome, proof: None }));
         }
-        let mut shares = share_lines(&outcome, |node| certifier.predicted(node));
+        let shares = share_lines(&outcome, |node| certifier.predicted(node));
         let expected = outcome.fractional * (1.0 + SLACK[0]) + SLACK[1];
         let (price, prices) = outcome.prices.clone();
-        let mut claim = Claim { lines: 0, bound: (expected.floor() as u64).max(outcome.bound as u64), price, prices };
-        let robust: Vec<u32> = safe.iter().map(|proof| proof.id).collect();
-        let Shown { refused, bound } = show(&statement, &robust, &shares, &claim);
-        shares.retain(|share| refused.binary_search(&share.id).is_err());
-        claim.bound = bound;
-        claim.lines = (safe.len() + shares.len()) as u64;
-        outcome.state_bound(usize::try_from(bound).unwrap_or(usize::MAX));
-        if outcome.contradiction.is_some() {
-            return Ok(Some(Proved { outcome, lines: Vec::new() }));
-        }
-        let mut lines = vec![Line::Collective(header)];
-        lines.extend(safe.into_iter().map(Line::Node));
-        lines.extend(shares.into_iter().map(Line::Share));
-        lines.push(Line::Claim(claim));
-        Ok(Some(Proved { outcome, lines }))
+        let claim = Claim { lines: 0, bound: (expected.floor() as u64).max(outcome.bound as u64), price, prices };
+        let proof = accept(&statement, header, safe, shares, claim)?;
+        outcome.state_bound(usize::try_from(proof.claim.bound).unwrap_or(usize::MAX));
+        let proof = Some(proof).filter(|_| outcome.contradiction.is_none());
+        Ok(Some(Proved { outcome, proof }))
     }
 
-    /// Accepted proofs of nodes that no `global` flips break, in ascending order.
-    fn prove_safe(&self, certifier: &Certifier, global: usize, statement: &NodeStatement) -> Vec<NodeProof> {
+    /// Accepted proofs of nodes that no `global` flips break.
+    fn prove_safe(&self, certifier: &Certifier, global: usize, statement: &NodeStatement) -> Vec<Accepted<NodeLine>> {
         let checker = Checker::new(statement, false);
         let safe = self.safe(global);
         let targets: Vec<usize> = safe.iter().map(|(node, _)| *node).collect();
         let certifier = certifier.at_global(global).with_proofs().for_targets(&targets);
-        let prove = |workspace: &mut Workspace, &(node, class): &(usize, usize)| -> Option<NodeProof> {
+        let prove = |workspace: &mut Workspace, &(node, class): &(usize, usize)| -> Option<Accepted<NodeLine>> {
             if self.is_stopped() {
                 return None;
             }
             let result = certifier.certify_class(node, class, class, workspace);
-            match result.proof_line(&checker) {
-                NodeLine::Node(proof) if matches!(proof.claim, NodeClaim::Robust(_)) => Some(proof),
-                _ => None,
-            }
+            Some(result.proof_line(&checker)).filter(|line| robust(line).is_some())
         };
-        let mut proved: Vec<NodeProof> = safe.par_iter().map_init(Workspace::default, prove).flatten().collect();
-        proved.sort_by_key(|proof| proof.id);
-        proved
+        safe.par_iter().map_init(Workspace::default, prove).flatten().collect()
+    }
+}
+
+/// The proof that a node is robust, if a line is one.
+fn robust(line: &NodeLine) -> Option<&NodeProof> {
+    match line {
+        NodeLine::Node(proof @ NodeProof { claim: NodeClaim::Robust(_), .. }) => Some(proof),
+        _ => None,
     }
 }
 

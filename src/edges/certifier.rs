@@ -5,17 +5,18 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::certify::decide::Decide;
+use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
 use crate::edges::ground::{Ground, Path, Target};
-use crate::edges::judge::Judge;
+use crate::edges::judge::{Attack, Judge};
 use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::{EdgeError, EdgeProblem};
 use crate::edges::scene::Scene;
 use crate::edges::search::Step;
-use crate::edges::steps::{Course, Known, Table};
+use crate::edges::steps::{Course, Known, Table, by_nothing};
 use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult, Edges};
 use crate::problem::graph::Graph;
 use crate::search::limits::{Clock, Limits, Stop};
@@ -145,44 +146,30 @@ impl EdgeCertifier {
         let known = match &anchors {
             Some(anchors) => {
                 let nodes = self.limits().nodes;
-                let table = Table { target: &target, scene: &scene, anchors, pace: &pace, nodes, root: &root };
-                self.steps(&table, &pairs, &mut course)
+                let table = Table {
+                    problem,
+                    effort: self.effort,
+                    proofs: self.proofs,
+                    target: &target,
+                    scene: &scene,
+                    anchors,
+                    pace: &pace,
+                    nodes,
+                    root: &root,
+                };
+                table.steps(&pairs, &mut course)
             }
             None => {
                 course.limit = true;
-                pairs.iter().map(|pair| self.by_nothing(&scene, pair, &root, &mut course)).collect()
+                pairs.iter().map(|pair| by_nothing(&scene, pair, &root, &mut course)).collect()
             }
         };
+        if let Some((class, attack)) = course.attack.take() {
+            course.attack = Some(shortened(&scene, &pairs, &root, attack.clone()).unwrap_or((class, attack)));
+        }
         let mut result = self.conclude((node, reference, predicted), target.edges.len(), known, course);
         result.contradiction = result.disagreement(problem);
         result
-    }
-
-    /// All steps, each for the class pairs that are still open.
-    fn steps(&self, table: &Table, pairs: &[Pair], course: &mut Course) -> Vec<Known> {
-        let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(table, pair, course)).collect();
-        let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| known[at].open).collect();
-        order.sort_by(|&x, &y| known[x].margin.lower.total_cmp(&known[y].margin.lower));
-        match self.effort {
-            Effort::Minimize { gap, .. } => {
-                for at in 0..pairs.len() {
-                    self.minimize(table, &pairs[at], gap, &mut known[at], course);
-                }
-            }
-            _ => {
-                for &at in &order {
-                    if course.attack.is_none() {
-                        self.by_attack(table, &pairs[at], &mut known[at], course);
-                    }
-                }
-                for &at in &order {
-                    if course.attack.is_none() && known[at].open && matches!(self.effort, Effort::Complete(_)) {
-                        self.by_search(table, &pairs[at], &mut known[at], course);
-                    }
-                }
-            }
-        }
-        known
     }
 
     fn conclude(
@@ -230,6 +217,27 @@ impl EdgeCertifier {
             margins: known.into_iter().map(|pair| pair.margin).collect(),
         }
     }
+}
+
+/// An attack from which no edge can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.
+fn shortened(scene: &Scene, pairs: &[Pair], root: &Path, attack: Attack) -> Option<(usize, Attack)> {
+    let target = scene.ground.target;
+    let known = (0..target.edges.len() as u32).filter(|&edge| attack.edges.contains(&target.edge(edge)));
+    let mut judges: Vec<Judge> = pairs.iter().map(|pair| Judge::new(scene, pair, root)).collect();
+    let mut least =
+        |edge: u32| judges.iter_mut().map(|judge| judge.margin(&[edge]).value).fold(f64::INFINITY, f64::min);
+    let mut alone: Vec<(f64, u32)> = known.map(|edge| (least(edge), edge)).collect();
+    alone.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+    let edges: Vec<u32> = alone.into_iter().map(|(_, edge)| edge).collect();
+    let breaks = |edges: &[u32]| {
+        let attacks = judges.iter_mut().filter_map(|judge| {
+            let margin = judge.margin(edges);
+            Some((judge.pair.other, judge.attack(edges, margin)?))
+        });
+        // A class that is larger says more than one that is as large.
+        attacks.min_by_key(|(_, attack)| attack.tie).filter(|(_, found)| found.tie == attack.tie)
+    };
+    minimal(&edges, breaks).map(|(_, broken)| broken)
 }
 
 /// A result that does not contradict itself.

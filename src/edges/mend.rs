@@ -4,12 +4,12 @@ use gcnproof_check::edges::format::{ClassProof, Step as Element};
 
 use crate::edges::bound::{Goal, anchors, bound, meets};
 use crate::edges::budget::Edge;
+use crate::edges::element::element;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
 use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
-use crate::edges::proof::element;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Branches, Step, children, prices};
 use crate::edges::verdict::EdgeResult;

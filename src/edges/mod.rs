@@ -10,6 +10,7 @@ mod budget;
 mod case;
 mod certifier;
 mod consistency;
+mod element;
 mod estimate;
 mod exact;
 mod ground;

@@ -1,19 +1,17 @@
 //! Proofs against removed edges as lines of a file (`check/FORMAT-EDGES.md`). Every one is shown to the checker first.
 
 use gcnproof_check::edges::Checker;
-use gcnproof_check::edges::format::{
-    Attack, Claim, ClassProof, Header, Line, NodeProof, Nothing, Prices as Hints, Removals, Step as Element, VERSION,
-    Witness,
-};
-use gcnproof_check::format::{Convention, Number, Unproved};
-use gcnproof_check::{Dyadic, Reason};
+use gcnproof_check::edges::format::{Attack, Claim, ClassProof, Header, Line, NodeProof, Removals, VERSION, Witness};
+use gcnproof_check::format::{Convention, Unproved};
+use gcnproof_check::{Accepted, Reason, Refused};
 
 use crate::certify::verdict::Verdict;
 use crate::edges::budget::EdgeBudget;
 use crate::edges::certifier::EdgeCertifier;
+use crate::edges::element::element;
 use crate::edges::mend::Mend;
 use crate::edges::pace::Pace;
-use crate::edges::search::{Prices, Step};
+use crate::edges::search::Step;
 use crate::edges::verdict::{EdgeClaim, EdgeResult};
 use crate::problem::network::{Network, Operator};
 use crate::proof::{Missing, local, passing, short};
@@ -42,21 +40,6 @@ pub fn edge_header(
     }
 }
 
-/// Hints as the format has them. Prices are finite and not negative, so each is a number.
-pub(super) fn hints(prices: &Prices) -> Hints {
-    let number = |&mu: &f64| Number(Dyadic::from_bits(mu.to_bits()).unwrap_or_default().reduced());
-    Hints { mu: prices.mu.iter().map(number).collect(), views: prices.views.clone() }
-}
-
-/// An element of a tree as the format has it.
-pub(super) fn element(step: &Step) -> Element {
-    match step {
-        Step::Edge(edge) => Element::Edge(edge.0, edge.1),
-        Step::Singles => Element::Singles(Nothing {}),
-        Step::Prices(prices) => Element::Prices(Box::new(hints(prices))),
-    }
-}
-
 fn stated(claim: &EdgeClaim) -> Claim {
     match claim {
         EdgeClaim::Robust(trees) => {
@@ -76,10 +59,10 @@ fn stated(claim: &EdgeClaim) -> Claim {
 impl EdgeCertifier {
     /// The line of a node that this certifier has decided with [`proofs`](EdgeCertifier::proofs). The checker sees the proof first: what it would reject gets more
     /// splits, or is not written, and then the line says that there is no proof, and why.
-    pub fn proof_line(&self, result: &EdgeResult, checker: &Checker) -> Line {
+    pub fn proof_line(&self, result: &EdgeResult, checker: &Checker) -> Accepted<Line> {
         let (id, class) = (result.node as u32, result.reference as u32);
         let unproved =
-            |why: Missing, details: &str| Line::Unproved(Unproved { id, reason: short(&format!("{why}{details}")) });
+            |why: Missing, details: &str| Accepted::from(Unproved { id, reason: short(&format!("{why}{details}")) });
         let Some(claim) = &result.evidence else {
             let why = match result.verdict {
                 Verdict::Undecided => Missing::Undecided,
@@ -92,10 +75,11 @@ impl EdgeCertifier {
         let mut proof = NodeProof { id, class, claim: stated(claim) };
         let mut mend = Mend::new(self.problem(), result, Pace::new(self.clock()));
         loop {
-            let fault = match checker.check(&proof) {
-                Ok(_) => return Line::Node(proof),
-                Err(fault) => fault,
+            let Refused { proof: refused, fault } = match checker.accept(proof) {
+                Ok(line) => return line,
+                Err(refused) => *refused,
             };
+            proof = refused;
             let Claim::Robust(trees) = &mut proof.claim else {
                 return unproved(Missing::Witness, &format!(": {}", fault.reason));
             };

@@ -4,12 +4,12 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::anchors::Anchors;
 use crate::edges::bound::{Bounded, bound, even_suffices};
-use crate::edges::certifier::EdgeCertifier;
 use crate::edges::ground::{Path, Target};
 use crate::edges::judge::{Attack, Judge, Single, exact};
 use crate::edges::minimum::{EdgeMinimum, Minimize};
 use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
+use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Halt, Search, Step, prices};
 
@@ -25,6 +25,10 @@ pub(super) struct Known {
 
 /// Everything of one target that its class pairs share.
 pub(super) struct Table<'a> {
+    pub(super) problem: &'a EdgeProblem,
+    pub(super) effort: Effort,
+    /// Are trees to be kept?
+    pub(super) proofs: bool,
     pub(super) target: &'a Target,
     pub(super) scene: &'a Scene<'a>,
     pub(super) anchors: &'a [Anchors],
@@ -42,51 +46,78 @@ pub(super) struct Course {
     pub(super) limit: bool,
 }
 
-impl EdgeCertifier {
-    /// What the graph as it is says, whatever may be removed from it.
-    pub(super) fn by_nothing(&self, scene: &Scene, pair: &Pair, root: &Path, course: &mut Course) -> Known {
-        let mut judge = Judge::new(scene, pair, root);
-        let base = judge.margin(&[]);
-        let margin = Margin { class: pair.other, lower: f64::NEG_INFINITY, upper: base.upper() };
-        let mut known = Known { margin, minimum: None, tree: None, open: true, listed: false };
-        if let Some(attack) = judge.attack(&[], base) {
-            known.margin.upper = attack.upper;
-            course.attack.get_or_insert((pair.other, attack));
+/// What the graph as it is says, whatever may be removed from it.
+pub(super) fn by_nothing(scene: &Scene, pair: &Pair, root: &Path, course: &mut Course) -> Known {
+    let mut judge = Judge::new(scene, pair, root);
+    let base = judge.margin(&[]);
+    let margin = Margin { class: pair.other, lower: f64::NEG_INFINITY, upper: base.upper() };
+    let mut known = Known { margin, minimum: None, tree: None, open: true, listed: false };
+    if let Some(attack) = judge.attack(&[], base) {
+        known.margin.upper = attack.upper;
+        course.attack.get_or_insert((pair.other, attack));
+    }
+    known
+}
+
+impl Table<'_> {
+    /// All steps, each for the class pairs that are still open.
+    pub(super) fn steps(&self, pairs: &[Pair], course: &mut Course) -> Vec<Known> {
+        let mut known: Vec<Known> = pairs.iter().map(|pair| self.by_bound(pair, course)).collect();
+        let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| known[at].open).collect();
+        order.sort_by(|&x, &y| known[x].margin.lower.total_cmp(&known[y].margin.lower));
+        match self.effort {
+            Effort::Minimize { gap, .. } => {
+                for at in 0..pairs.len() {
+                    self.minimize(&pairs[at], gap, &mut known[at], course);
+                }
+            }
+            _ => {
+                for &at in &order {
+                    if course.attack.is_none() {
+                        self.by_attack(&pairs[at], &mut known[at], course);
+                    }
+                }
+                for &at in &order {
+                    if course.attack.is_none() && known[at].open && matches!(self.effort, Effort::Complete(_)) {
+                        self.by_search(&pairs[at], &mut known[at], course);
+                    }
+                }
+            }
         }
         known
     }
 
     /// What the bound at the root says.
-    pub(super) fn by_bound(&self, table: &Table, pair: &Pair, course: &mut Course) -> Known {
-        let scene = table.scene;
-        let mut known = self.by_nothing(scene, pair, table.root, course);
+    fn by_bound(&self, pair: &Pair, course: &mut Course) -> Known {
+        let scene = self.scene;
+        let mut known = by_nothing(scene, pair, self.root, course);
         if known.margin.upper > 0.0 && scene.ground.free_edges().next().is_none() {
             (known.open, known.listed, known.tree) = (false, true, Some(vec![Step::Singles]));
-            known.margin.lower = Judge::new(scene, pair, table.root).margin(&[]).lower().max(0.0);
+            known.margin.lower = Judge::new(scene, pair, self.root).margin(&[]).lower().max(0.0);
         }
         if !known.open || course.attack.is_some() && !matches!(self.effort, Effort::Minimize { .. }) {
             return known;
         }
-        let Some(mut bounded) = bound(scene, pair, table.anchors, 0.0) else {
+        let Some(mut bounded) = bound(scene, pair, self.anchors, 0.0) else {
             course.limit = true;
             return known;
         };
         known.margin.lower = bounded.lower();
         if bounded.clears(0.0) {
             known.open = false;
-            known.tree = self.proofs.then(|| vec![self.leaf(table, pair, &mut bounded)]);
+            known.tree = self.proofs.then(|| vec![self.leaf(pair, &mut bounded)]);
         }
         known
     }
 
-    fn leaf(&self, table: &Table, pair: &Pair, bounded: &mut Bounded) -> Step {
-        even_suffices(table.scene, pair, table.anchors, bounded);
-        Step::Prices(prices(table.scene, bounded))
+    fn leaf(&self, pair: &Pair, bounded: &mut Bounded) -> Step {
+        even_suffices(self.scene, pair, self.anchors, bounded);
+        Step::Prices(prices(self.scene, bounded))
     }
 
     /// Attacks of one edge, all of them, and of more by beam search.
-    pub(super) fn by_attack(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
-        let mut judge = Judge::new(table.scene, pair, table.root);
+    fn by_attack(&self, pair: &Pair, known: &mut Known, course: &mut Course) {
+        let mut judge = Judge::new(self.scene, pair, self.root);
         let Some(singles) = judge.singles() else {
             course.limit = true;
             return;
@@ -102,7 +133,7 @@ impl EdgeCertifier {
         if let Some(attack) = singles.iter().find_map(one) {
             known.margin.upper = known.margin.upper.min(attack.upper);
             course.attack = Some((pair.other, attack));
-        } else if table.scene.ground.budget == 1 {
+        } else if self.scene.ground.budget == 1 {
             let base = judge.margin(&[]).lower();
             let least = singles.iter().map(|single| single.margin.lower()).fold(base, f64::min);
             known.margin.lower = known.margin.lower.max(least.max(0.0));
@@ -111,22 +142,22 @@ impl EdgeCertifier {
     }
 
     /// Branch and bound.
-    pub(super) fn by_search(&self, table: &Table, pair: &Pair, known: &mut Known, course: &mut Course) {
-        self.by_search_of(table, table.nodes, pair, known, course);
+    fn by_search(&self, pair: &Pair, known: &mut Known, course: &mut Course) {
+        self.by_search_of(self.nodes, pair, known, course);
     }
 
-    fn by_search_of(&self, table: &Table, nodes: usize, pair: &Pair, known: &mut Known, course: &mut Course) {
+    fn by_search_of(&self, nodes: usize, pair: &Pair, known: &mut Known, course: &mut Course) {
         let mut search = Search {
-            problem: &self.problem,
-            target: table.target,
+            problem: self.problem,
+            target: self.target,
             pair,
-            pace: table.pace,
+            pace: self.pace,
             nodes,
             visited: 0,
             proofs: self.proofs,
             lower: f64::INFINITY,
         };
-        let outcome = search.explore(table.root);
+        let outcome = search.explore(self.root);
         course.visited += search.visited;
         course.branched = true;
         match outcome {
@@ -143,15 +174,15 @@ impl EdgeCertifier {
     }
 
     /// The exact minimum, and the tree of its sign where proofs are asked for.
-    pub(super) fn minimize(&self, table: &Table, pair: &Pair, gap: f64, known: &mut Known, course: &mut Course) {
-        let node = table.target.ids[0];
-        let base = exact(&self.problem, node, pair, &[]);
+    fn minimize(&self, pair: &Pair, gap: f64, known: &mut Known, course: &mut Course) {
+        let node = self.target.ids[0];
+        let base = exact(self.problem, node, pair, &[]);
         let mut search = Minimize {
-            problem: &self.problem,
-            target: table.target,
+            problem: self.problem,
+            target: self.target,
             pair,
-            pace: table.pace,
-            nodes: table.nodes,
+            pace: self.pace,
+            nodes: self.nodes,
             visited: 0,
             gap,
             scale: base.approximate().abs(),
@@ -159,7 +190,7 @@ impl EdgeCertifier {
             lower: f64::INFINITY,
             halted: false,
         };
-        search.explore(table.root, known.margin.lower);
+        search.explore(self.root, known.margin.lower);
         course.visited += search.visited;
         course.branched |= search.visited > 1;
         course.limit |= search.halted;
@@ -182,7 +213,7 @@ impl EdgeCertifier {
         if self.proofs && !known.open && known.tree.is_none() {
             // The sign is known, so that the search for it ends.
             let mut again = Course::default();
-            self.by_search_of(table, usize::MAX, pair, known, &mut again);
+            self.by_search_of(usize::MAX, pair, known, &mut again);
             course.visited += again.visited;
             // An attack on what is robust: the result contradicts itself, and will be told to.
             course.attack = course.attack.take().or(again.attack);

@@ -85,9 +85,9 @@ impl Attacker for Edges {
         global: "E",
         local: "e",
         relevant: "relevant_edges",
-        witness: "witness_edges",
-        certified: "certified_edges",
-        attacked: "attacked_edges",
+        witness: "witness",
+        certified: "certified",
+        attacked: "attacked",
     };
 }
 

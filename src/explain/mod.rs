@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, sound};
-use crate::certify::deployment::Deployed;
+use crate::certify::deployment::{Deployed, DeployedVerdict};
 use crate::certify::settings::Margins;
 use crate::certify::verdict::MarginRecord;
 use crate::certify::verdict::{Margin, NodeResult, Verdict};
@@ -66,7 +66,7 @@ pub struct AttackStep {
     pub margin: f64,
 }
 
-/// The strongest perturbation found.
+/// The witness of a non-robust node, none of whose flips can be left out; of another node, the strongest perturbation found.
 #[derive(Clone, Debug, Serialize)]
 pub struct StrongestAttack {
     /// Against which class.
@@ -159,9 +159,13 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
         })
         .collect();
     let (class, flips) = strongest(certifier, &result, &mut workspace);
-    let steps = steps(certifier, node, reference, class, flips, &mut workspace);
+    let mut steps = steps(certifier, node, reference, class, flips, &mut workspace);
     let breaks = result.verdict == Verdict::NonRobust;
     let sufficient = breaks.then(|| sufficient(certifier, reference, &steps, &mut workspace)).flatten();
+    // No single flip of a witness can be left out, but several can be at once. In every execution more may be needed than exactly.
+    if result.deployed.as_ref().is_none_or(|deployed| deployed.verdict != DeployedVerdict::NonRobust) {
+        steps.truncate(sufficient.unwrap_or(usize::MAX));
+    }
     let attack = StrongestAttack { class: class as u64, breaks, sufficient, steps };
     let bounds = [("the paper's bound", Relaxation::Paper), ("the anchored bound", Relaxation::Anchored)];
     let composition = bounds
@@ -211,10 +215,16 @@ fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
 fn strongest(certifier: &Certifier, result: &NodeResult, workspace: &mut Workspace) -> (usize, Vec<Flip>) {
     let closest = result.margins.iter().min_by(|x, y| x.upper.total_cmp(&y.upper));
     let class = closest.map_or(0, |margin| margin.class);
-    if result.verdict == Verdict::NonRobust {
-        return (class, result.witness.clone());
-    }
     let reference = result.reference;
+    if result.verdict == Verdict::NonRobust {
+        // The class that the witness leads to: with the whole budget another may come closer.
+        workspace.slice.cut(certifier.network(), certifier.network().depth(), result.node);
+        let logits: Vec<f64> =
+            certifier.prepared().logits(&result.witness, workspace).map(|logit| logit.value).collect();
+        let others = (0..logits.len()).filter(|&class| class != reference);
+        let reached = others.max_by(|&x, &y| logits[x].total_cmp(&logits[y]).then(y.cmp(&x)));
+        return (reached.unwrap_or(class), result.witness.clone());
+    }
     let mut best: Option<(f64, Vec<Flip>)> = None;
     for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
         certifier.prepared().pair_bound(result.node, reference, class, relaxation, workspace);

@@ -54,8 +54,11 @@ impl LocalBudget {
 impl std::str::FromStr for LocalBudget {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("'{text}' is neither a number of flips (`12`) nor a percentage of the attributes (`1%`)");
+        let wrong = || {
+            format!(
+                "'{text}' is neither a number of flips (12) nor a share of the attributes (1%, or 0.01 for the same)"
+            )
+        };
         if let Some(percent) = text.strip_suffix('%') {
             let p: f64 = percent.trim().parse().map_err(|_| wrong())?;
             return match p {
@@ -66,7 +69,14 @@ impl std::str::FromStr for LocalBudget {
                 _ => Err(wrong()),
             };
         }
-        text.trim().parse().map(LocalBudget::Flips).map_err(|_| wrong())
+        // As in Python, a number with a point is a share, and below 1.
+        match text.trim().parse() {
+            Ok(flips) => Ok(LocalBudget::Flips(flips)),
+            Err(_) => match text.trim().parse::<f64>() {
+                Ok(share @ 0.0..1.0) => Ok(LocalBudget::Percent(100.0 * share)),
+                _ => Err(wrong()),
+            },
+        }
     }
 }
 

@@ -9,13 +9,12 @@
 use rayon::prelude::*;
 
 use crate::problem::matrix::{MatrixRows, SparseMatrix};
-use crate::problem::network::Operator;
 
-/// The operator of `RULE;c0,c1,…`, where `read` reads the rule.
+/// The rule of `RULE;c0,c1,…`, as `read` reads it, and the coefficients.
 ///
 /// # Errors
 /// If the rule is none, is a polynomial itself, or a coefficient is no finite number.
-pub fn parse(text: &str, read: impl Fn(&str) -> Result<Operator, String>) -> Result<Operator, String> {
+pub fn parse<R>(text: &str, read: impl Fn(&str) -> Result<R, String>) -> Result<(R, Vec<f64>), String> {
     let (rule, numbers) = text.rsplit_once(';').ok_or("a polynomial is written poly(RULE;c0,c1,…)")?;
     if rule.starts_with("poly(") {
         return Err("a polynomial of a polynomial is not read: multiply it out".into());
@@ -24,7 +23,7 @@ pub fn parse(text: &str, read: impl Fn(&str) -> Result<Operator, String>) -> Res
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(format!("'{number}' in poly({text}) is no finite number")),
     };
-    Ok(Operator::Polynomial(Box::new(read(rule)?), numbers.split(',').map(coefficient).collect::<Result<_, _>>()?))
+    Ok((read(rule)?, numbers.split(',').map(coefficient).collect::<Result<_, _>>()?))
 }
 
 /// Entries of an operator, at most: beyond this its matrices would not fit into the memory of most machines.

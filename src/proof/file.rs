@@ -7,8 +7,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use gcnproof_check::LONGEST_LINE;
 use gcnproof_check::format::{Header, Unproved};
+use gcnproof_check::{Accepted, LONGEST_LINE};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -18,7 +18,7 @@ use super::missing::Missing;
 use super::mode::Mode;
 
 /// A frame is written when it has so many bytes …
-const FRAME: usize = 256 << 10;
+pub(super) const FRAME: usize = 256 << 10;
 
 /// … or when the last one is so long ago.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ impl<H: FileHeader> ProofFile<H> {
         let mut proofs = ProofFile {
             path: path.to_owned(),
             file,
-            compressed: path.extension().is_some_and(|extension| extension == "zst"),
+            compressed: is_compressed(path),
             pending: Vec::new(),
             last: Instant::now(),
             done: BTreeSet::new(),
@@ -109,7 +109,7 @@ impl<H: FileHeader> ProofFile<H> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn push(&mut self, line: &H::Line) -> Result<(), ProofError> {
+    pub fn push(&mut self, line: &Accepted<H::Line>) -> Result<(), ProofError> {
         let id = match H::part(line) {
             Part::Node(id) => id,
             Part::Unproved(unproved) => unproved.id,
@@ -157,7 +157,7 @@ impl<H: FileHeader> ProofFile<H> {
         }
         let frame;
         let bytes = if self.compressed {
-            frame = compress_to_vec(self.pending.as_slice(), CompressionLevel::Fastest);
+            frame = compressed_frame(&self.pending);
             &frame
         } else {
             &self.pending
@@ -230,6 +230,16 @@ impl<H: FileHeader> ProofFile<H> {
         }
         Ok(())
     }
+}
+
+/// Does the name of a file say that it is compressed?
+pub(super) fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
+}
+
+/// A frame that stands alone.
+pub(super) fn compressed_frame(lines: &[u8]) -> Vec<u8> {
+    compress_to_vec(lines, CompressionLevel::Fastest)
 }
 
 /// The lines of one frame, or one plain line; `None` where nothing whole is left.

@@ -13,6 +13,7 @@ mod mend;
 mod missing;
 mod mode;
 mod statement;
+mod whole;
 
 pub use error::ProofError;
 pub use file::ProofFile;
@@ -22,6 +23,7 @@ pub use missing::Missing;
 pub use mode::Mode;
 pub(crate) use statement::{Shown, line, local, passing, short};
 pub use statement::{header, model_file, rule_name, rule_names};
+pub use whole::write_collective;
 
 use gcnproof_check::format::{Claim, Leaf, Step};
 

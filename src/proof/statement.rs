@@ -4,7 +4,7 @@ use gcnproof_check::format::{
     BudgetStatement, Claim, Convention, Direction as FlipDirection, Header, LONGEST_REASON, Line, Local, NodeProof,
     Unproved, VERSION,
 };
-use gcnproof_check::{Checker, matrix_digest};
+use gcnproof_check::{Accepted, Checker, matrix_digest};
 use gcnproof_files::{LayerFile, ModelFile, Precision};
 
 use super::mend::mend;
@@ -116,27 +116,28 @@ pub struct Shown<'a> {
 
 /// The line of a node. Every proof is shown to the checker first: what it would reject is mended, or not written, and then the line
 /// says that there is no proof, and why.
-pub fn line(verdict: &Shown, checker: &Checker) -> Line {
+pub fn line(verdict: &Shown, checker: &Checker) -> Accepted<Line> {
     let Shown { node: id, class, evidence, reason } = *verdict;
     let unproved =
-        |why: Missing, details: &str| Line::Unproved(Unproved { id, reason: short(&format!("{why}{details}")) });
+        |why: Missing, details: &str| Accepted::from(Unproved { id, reason: short(&format!("{why}{details}")) });
     let Some(evidence) = evidence else { return unproved(Missing::NotAskedFor, "") };
     let claim = match &evidence.claim {
         Ok(claim) => claim.clone(),
         Err(missing) => return unproved(*missing, &format!(" ({reason})")),
     };
-    let proof = NodeProof { id, class, claim };
-    let fault = match checker.check(&proof) {
-        Ok(_) => return Line::Node(proof),
-        Err(fault) => fault,
+    let refused = match checker.accept(NodeProof { id, class, claim }) {
+        Ok(line) => return line,
+        Err(refused) => *refused,
     };
-    match proof.claim {
-        Claim::Robust(trees) => match mend(checker, id, class, trees) {
-            Ok(trees) => Line::Node(NodeProof { id, class, claim: Claim::Robust(trees) }),
-            Err(reason) => unproved(evidence.missing.unwrap_or(Missing::NoLeaf), &format!(": {reason}")),
-        },
-        Claim::NonRobust(_) => unproved(Missing::Witness, &format!(": {}", fault.reason)),
-    }
+    let Claim::Robust(trees) = refused.proof.claim else {
+        return unproved(Missing::Witness, &format!(": {}", refused.fault.reason));
+    };
+    // Each leaf of a mended tree is accepted; that the whole costs no more than a line may is seen only now.
+    let mended = mend(checker, id, class, trees).and_then(|trees| {
+        let claim = Claim::Robust(trees);
+        checker.accept(NodeProof { id, class, claim }).map_err(|refused| refused.fault.reason)
+    });
+    mended.unwrap_or_else(|reason| unproved(evidence.missing.unwrap_or(Missing::NoLeaf), &format!(": {reason}")))
 }
 
 /// A reason no longer than the format allows.

@@ -300,6 +300,27 @@ impl<'a> Pairs<'a> {
         Some(BestAttack::exactly(exact, flips))
     }
 
+    /// A class over which a perturbation leaves a margin of the sign that is wanted, and over no class a smaller one; where rounding hides
+    /// a sign, it is found exactly, unless the deadline has passed.
+    pub(crate) fn broken_by(&self, flips: &[Flip], wanted: Ordering, workspace: &mut Workspace) -> Option<usize> {
+        let logits: Vec<Enclosure> = self.prepared.logits(flips, workspace).collect();
+        let mut found = None;
+        for pair in &self.pairs {
+            let margin = difference(logits[self.reference], logits[pair.class]);
+            let sign = match is_decided(margin, 0.0) {
+                true => margin.lower().total_cmp(&0.0),
+                false => self.exact_margin(pair.class, flips, workspace)?.sign(),
+            };
+            match sign.cmp(&wanted) {
+                Ordering::Less => return None,
+                Ordering::Equal if wanted == Ordering::Less => return Some(pair.class),
+                Ordering::Equal => found = Some(pair.class),
+                Ordering::Greater => {}
+            }
+        }
+        found
+    }
+
     /// The margin of a perturbation from below, and whether it exceeds the goal of the pair: exactly if rounding leaves
     /// that open. After the deadline nothing is known.
     pub(crate) fn decided(

@@ -121,7 +121,7 @@ fn hold(problem: &Problem, execution: Execution, sets: &[Vec<Flip>], at: (usize,
         assert!(!complete || !robust || deployed.verdict == DeployedVerdict::Robust, "{context}: {result:?}");
         assert!(!complete || !broken || deployed.verdict == DeployedVerdict::NonRobust, "{context}: {result:?}");
         let proved = with_checker(problem, &stated(problem, Some(execution)), true, |checker| {
-            matches!(result.proof_line(checker), gcnproof_check::format::Line::Node(_))
+            matches!(*result.proof_line(checker), gcnproof_check::format::Line::Node(_))
         });
         let shown = matches!(deployed.verdict, DeployedVerdict::Robust | DeployedVerdict::NonRobust);
         assert!(!proved || shown, "{context}: a proof of {:?}", deployed.verdict);

@@ -50,7 +50,7 @@ fn proofs_show_what_holds_as_deployed() {
         let lines: Vec<(DeployedVerdict, Line)> = with_checker(&problem, &header, seed % 2 == 0, |checker| {
             let line = |node| {
                 let result = certifier.certify_node(node, &mut Workspace::default());
-                (result.deployed.as_ref().unwrap().verdict, result.proof_line(checker))
+                (result.deployed.as_ref().unwrap().verdict, result.proof_line(checker).into_line())
             };
             (0..problem.graph().node_count()).map(line).collect()
         });

@@ -37,7 +37,7 @@ fn lines(problem: &Problem, execution: Option<Execution>) -> Vec<Value> {
     let mut found = vec![value(&Line::Header(header.clone()))];
     with_checker(problem, &header, false, |checker| {
         for node in 0..problem.graph().node_count() {
-            let line = certifier.certify_node(node, &mut Workspace::default()).proof_line(checker);
+            let line = certifier.certify_node(node, &mut Workspace::default()).proof_line(checker).into_line();
             if matches!(line, Line::Node(_)) {
                 found.push(value(&line));
             }

@@ -159,7 +159,7 @@ fn judge(seed: u64, case: &Case, workspace: &mut Workspace, tally: &mut Tally) {
     if format!("{result:?}") != format!("{fresh:?}") {
         tally.fail(format!("{name}: NOT REPRODUCIBLE {result:?} {fresh:?}"));
     }
-    let line = with_checker(&robust, false, |checker| result.proof_line(checker));
+    let line = with_checker(&robust, false, |checker| result.proof_line(checker).into_line());
     let Line::Node(mut proof) = line else { return tally.count(case.style, "unproved") };
     if !matches!(proof.claim, Claim::Robust(_)) {
         return tally.fail(format!("{name}: FALSE WITNESS {proof:?}"));

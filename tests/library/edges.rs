@@ -233,6 +233,15 @@ fn compare(seed: u64, case: &Case, result: &EdgeResult, truth: &[Dyadic]) {
             if result.reason == EdgeReason::Witness {
                 assert!(reached.sign().is_lt(), "seed {seed}: {result:?}");
             }
+            // No edge can be left out.
+            for at in 0..witness.len() {
+                let mut rest = witness.clone();
+                rest.remove(at);
+                let left = case.margins(&rest, result.node, result.reference).into_iter().reduce(Dyadic::min).unwrap();
+                let tie = result.reason == EdgeReason::Tie;
+                let needed = if tie { !left.sign().is_eq() } else { left.sign().is_ge() };
+                assert!(needed, "seed {seed}: {left} without edge {at}: {result:?}");
+            }
         }
         Verdict::Undecided => {}
     }
@@ -419,7 +428,7 @@ fn minima_are_exact_where_floats_cannot_tell() {
             }
             if !labels && seed % 4 == 1 {
                 structure(seed, &exact);
-                let line = case.checked(|checker| minimizer.proof_line(&exact, checker));
+                let line = case.checked(|checker| minimizer.proof_line(&exact, checker).into_line());
                 assert!(matches!(line, Line::Node(_)), "seed {seed}, node {node}: {line:?}");
             }
             tiny += case.units(node).iter().filter(|unit| small(unit)).count();
@@ -569,7 +578,7 @@ fn every_proof_is_shown_to_the_checker() {
         let certifier = EdgeCertifier::new(case.problem()).effort(ALL).proofs(true);
         let result = certifier.one(node).unwrap();
         case.checked(|checker| {
-            let line = certifier.proof_line(&result, checker);
+            let line = certifier.proof_line(&result, checker).into_line();
             assert!(matches!(line, Line::Node(_)), "seed {seed}: {line:?}");
             whole += 1;
             let mut lost = result.clone();
@@ -584,7 +593,7 @@ fn every_proof_is_shown_to_the_checker() {
                 Some(EdgeClaim::NonRobust(_, edges)) => edges.clear(),
                 None => {}
             }
-            let line = certifier.proof_line(&lost, checker);
+            let line = certifier.proof_line(&lost, checker).into_line();
             match &line {
                 Line::Node(proof) => {
                     assert!(checker.check(proof).is_ok(), "seed {seed}");
@@ -816,7 +825,7 @@ fn a_target_of_degree_two_thousand() {
         let result = EdgeCertifier::new(problem.clone()).effort(ALL).proofs(true).one(node).unwrap();
         assert_ne!(result.verdict, Verdict::Undecided);
         let certifier = EdgeCertifier::new(problem.clone());
-        let line = case.checked(|checker| certifier.proof_line(&result, checker));
+        let line = case.checked(|checker| certifier.proof_line(&result, checker).into_line());
         assert!(matches!(line, Line::Node(_)), "{line:?}");
     }
     // All that nobody limits, too: every leaf may go.

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod accepted;
 mod collective;
 mod edges;
 mod front_door;

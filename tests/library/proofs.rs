@@ -40,7 +40,7 @@ fn judged(certifier: &Certifier, result: &NodeResult) -> Line {
     let file = graph.file();
     let statement = Statement::new(&file, &model, &header, &matrices).unwrap();
     let checkers = [false, true].map(|exact| Checker::new(&statement, exact));
-    let line = result.proof_line(&checkers[0]);
+    let line = result.proof_line(&checkers[0]).into_line();
     if let Line::Node(proof) = &line {
         for checker in &checkers {
             assert_eq!(checker.check(proof).ok(), expected(result), "{result:?} {proof:?}");
@@ -209,7 +209,7 @@ fn cancellation_misleads_neither_the_certifier_nor_the_checker() {
                 let model = model_file(&gcn, "");
                 let statement = Statement::new(&graph, &model, &header, &[]).unwrap();
                 let checker = Checker::new(&statement, false);
-                match result.proof_line(&checker) {
+                match result.proof_line(&checker).into_line() {
                     Line::Node(proof) => {
                         assert_eq!(checker.check(&proof).ok(), expected(&result), "{hidden} {m} {global}");
                         proved += 1;

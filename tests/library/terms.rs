@@ -32,6 +32,7 @@ fn compare(seeds: std::ops::Range<u64>, shape: Shape) {
     let mut workspace = Workspace::default();
     let (mut robust, mut broken, mut pairs, mut tree_nodes, mut attained, mut units, mut proved, mut by_paths) =
         (0, 0, 0, 0, 0, 0, 0, 0);
+    let mut surplus = 0;
     let count = seeds.clone().count();
     for seed in seeds {
         let case = case(seed, shape);
@@ -111,7 +112,7 @@ fn compare(seeds: std::ops::Range<u64>, shape: Shape) {
                         "seed {seed}, node {node}: {truth} {margin:?}"
                     );
                 }
-                match result.proof_line(&checker) {
+                match result.proof_line(&checker).into_line() {
                     _ if !proofs => {}
                     Line::Node(proof) => {
                         let judged = checker.check(&proof).unwrap();
@@ -129,16 +130,26 @@ fn compare(seeds: std::ops::Range<u64>, shape: Shape) {
                     Verdict::NonRobust => {
                         broken += 1;
                         assert!(all <= 0.0, "seed {seed}, node {node}: {all} {result:?}");
-                        let mut attributes = case.attributes.clone();
-                        for flip in &result.witness {
-                            let slot = &mut attributes[(flip.node as usize, flip.attribute as usize)];
-                            *slot = 1.0 - *slot;
-                        }
-                        let logits = case.dense.forward(&attributes).pop().unwrap();
-                        let reference = logits[(node, result.reference)];
-                        let others = (0..classes).filter(|&k| k != result.reference);
-                        let margin = others.map(|k| reference - logits[(node, k)]).fold(f64::INFINITY, f64::min);
+                        let margin_without = |left_out: Option<usize>| {
+                            let mut attributes = case.attributes.clone();
+                            for (_, flip) in result.witness.iter().enumerate().filter(|(at, _)| Some(*at) != left_out) {
+                                let slot = &mut attributes[(flip.node as usize, flip.attribute as usize)];
+                                *slot = 1.0 - *slot;
+                            }
+                            let logits = case.dense.forward(&attributes).pop().unwrap();
+                            let reference = logits[(node, result.reference)];
+                            let others = (0..classes).filter(|&k| k != result.reference);
+                            others.map(|k| reference - logits[(node, k)]).fold(f64::INFINITY, f64::min)
+                        };
+                        let margin = margin_without(None);
                         assert!(margin <= 0.0, "seed {seed}, node {node}: the witness leaves {margin}");
+                        // No flip can be left out: a negative margin would no longer be negative, a tie no longer one.
+                        for at in 0..result.witness.len() {
+                            let left = margin_without(Some(at));
+                            let needed = if result.reason == Reason::Tie { left != 0.0 } else { left >= 0.0 };
+                            assert!(needed, "seed {seed}, node {node}: {left} without flip {at} of {result:?}");
+                        }
+                        surplus += (case.problem.budget().global() > result.witness.len()) as usize;
                     }
                     Verdict::Undecided => panic!("seed {seed}, node {node}: {result:?}"),
                 }
@@ -147,7 +158,7 @@ fn compare(seeds: std::ops::Range<u64>, shape: Shape) {
     }
     println!(
         "{count} networks, {robust} robust, {broken} non-robust, {pairs} pairs, {tree_nodes} tree nodes, {proved} proofs; {units} units, {attained} attained; \
-         {by_paths} by path bounds"
+         {by_paths} by path bounds; {surplus} witnesses smaller than the budget"
     );
     assert!(shape != Shape::Single || by_paths > robust / 8, "path bounds decide next to nothing");
 }

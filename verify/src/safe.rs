@@ -1,7 +1,6 @@
 //! The review of an answer by our own arithmetic: residuals, objective, and a dual bound that holds for any duals.
 
 use crate::program::Program;
-use crate::solver::Answer;
 
 /// Our own findings about an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,10 +25,10 @@ impl Review {
     }
 }
 
-/// Recomputes the residuals and the objective of an answer's point, and the safe bound of its duals.
-pub fn review(program: &Program, answer: &Answer) -> Review {
+/// Recomputes the residuals and the objective of an answer's point, and the safe bound of its duals, where it has them.
+pub fn review(program: &Program, values: Option<&[f64]>, row_duals: Option<&[f64]>) -> Review {
     let mut review = Review::default();
-    let values = answer.values.as_ref().filter(|values| values.len() == program.variables.len());
+    let values = values.filter(|values| values.len() == program.variables.len());
     if let Some(values) = values {
         for row in &program.rows {
             let (mut activity, mut scale) = (0.0, 1.0f64);
@@ -47,7 +46,7 @@ pub fn review(program: &Program, answer: &Answer) -> Review {
         }
         review.objective = Some(program.objective_at(values));
     }
-    let duals = answer.row_duals.as_ref().filter(|duals| duals.len() == program.rows.len());
+    let duals = row_duals.filter(|duals| duals.len() == program.rows.len());
     review.safe_bound = duals.map(|duals| safe_dual_bound(program, duals));
     review
 }

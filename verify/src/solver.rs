@@ -185,7 +185,7 @@ fn constant(program: &Program) -> Answer {
 
 /// Adds our review, and takes the title "optimal" from a point that does not deserve it.
 fn reviewed(program: &Program, mut answer: Answer) -> Answer {
-    answer.review = safe::review(program, &answer);
+    answer.review = safe::review(program, answer.values.as_deref(), answer.row_duals.as_deref());
     if answer.status == Status::Optimal && !answer.review.feasible(FEASIBILITY_TOLERANCE) {
         answer.status = Status::Distrusted;
     }

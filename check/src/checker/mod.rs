@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use crate::accepted::{Accepted, Refused};
 use crate::core::leaf::WholeBounds;
 use crate::core::path::Path;
 use crate::core::scope::Scope;
@@ -13,7 +14,7 @@ use crate::expand::exact_hints;
 use crate::fast::{Attempt, Fast, FastTarget};
 use crate::format::exact::ExactHints;
 use crate::format::lines::LONGEST_LINE;
-use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, NodeProof, Step};
+use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, Line, NodeProof, Step};
 use crate::ids::Flip;
 use crate::number::{Dyadic, Interval, Up};
 use crate::rounding::Rounding;
@@ -48,7 +49,8 @@ impl<'a> Checker<'a> {
         let stated = RwLock::new(HashMap::new());
         // What a header states was looked at when the statement was made.
         let rounding = statement.deployed.as_ref().and_then(|stated| Rounding::new(network, budget, stated).ok());
-        let (fast, work) = (Fast::new(network, budget), Work::lines());
+        let work = Work::lines();
+        let fast = Fast::new(network, budget, work.clone());
         Checker { statement, fast, exact_only, work, rounding, stated, expanded }
     }
 
@@ -56,7 +58,7 @@ impl<'a> Checker<'a> {
     #[must_use]
     pub fn within(self, work: Arc<Work>) -> Checker<'a> {
         let mut fast = self.fast;
-        fast.stop = work.stop();
+        fast.work = work.clone();
         Checker { work, fast, ..self }
     }
 
@@ -66,6 +68,17 @@ impl<'a> Checker<'a> {
     /// The first thing that is wrong.
     pub fn check(&self, proof: &NodeProof) -> Result<Verdict, Fault> {
         self.judge(proof, &mut None)
+    }
+
+    /// The line of a proof, if it is accepted; otherwise the proof comes back.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn accept(&self, proof: NodeProof) -> Result<Accepted<Line>, Box<Refused<NodeProof>>> {
+        match self.check(&proof) {
+            Ok(_) => Ok(Accepted::new(Line::Node(proof))),
+            Err(fault) => Err(Box::new(Refused { proof, fault })),
+        }
     }
 
     /// The same proof with every short leaf written out as hints, if it is accepted.
@@ -89,6 +102,11 @@ impl<'a> Checker<'a> {
     /// The attributes by falling norm of their weights, with numbers not below that norm.
     pub(crate) fn by_norm(&self) -> &[(u32, Up)] {
         &self.fast.network.by_norm
+    }
+
+    /// What lines cost, and may cost.
+    pub(crate) fn work(&self) -> &Work {
+        &self.work
     }
 
     /// What the proofs are about.
@@ -281,14 +299,14 @@ impl<'a> Checker<'a> {
             let Statement { network, budget, .. } = self.statement;
             let slice = Slice::new(network, l, node);
             let hints = self.fast.whole_hints(l, node, &slice);
-            // The files alone say what this costs, and all lines share it: no line is too expensive for it.
-            let work = self.work.unlimited();
-            let meter = work.line();
-            let whole = |l: usize, node: u32| self.whole(l, node, &meter);
-            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &meter };
+            // All lines share it: it counts for the file, and for no line.
+            let rest = self.work.rest();
+            let whole = |l: usize, node: u32| self.whole(l, node, meter);
+            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &rest.line() };
             target.whole_bounds(&hints).ok().map(Arc::new)
         };
-        meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())
+        let whole = meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())?;
+        self.work.afforded().map(|()| whole)
     }
 
     /// The `bounds` lines that short leaves of a node expand to, lower layers first.
@@ -403,7 +421,11 @@ impl Session<'_> {
                 if leaf.nested {
                     self.checker.statement.since_version_2("bends of layer 3")?;
                 }
-                self.scope().short(path, leaf)?
+                let short = self.scope().short(path, leaf)?;
+                if leaf.nested {
+                    self.meter.spend(self.checker.fast.nested_steps(self.slice, &path.decided))?;
+                }
+                short
             }
             Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
         };
@@ -417,6 +439,7 @@ impl Session<'_> {
             Attempt::Hints(hints, bound) => (hints, bound.minus(error).is_positive()),
         };
         self.meter.look()?;
+        self.checker.work.afforded()?;
         // The fast path knows only the bounds that the expansion makes.
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));

@@ -6,10 +6,11 @@ use rayon::prelude::*;
 
 use super::ONE;
 use super::limit::{Deferred, limits};
-use super::line::{CollectiveClaim, Share};
+use super::line::{CollectiveClaim, CollectiveHeader, CollectiveProof, MOST_SHARES, Share};
 use super::statement::CollectiveStatement;
 use super::weights::Look;
 use super::worth::Worth;
+use crate::accepted::Accepted;
 use crate::format::{BoundsLine, NodeProof};
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Work;
@@ -240,28 +241,43 @@ impl<'a> CollectiveChecker<'a> {
     }
 }
 
-/// What lines show before they are written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// Nodes whose shares are refused, ascending: without them the others are accepted.
-    pub refused: Vec<u32>,
-    /// The smallest number of broken predictions that the other lines prove with the prices of the claim.
-    pub bound: u64,
-}
-
-/// For who writes a proof: what these shares, each of another node, and the prices of a claim show where `robust` are
-/// the nodes with accepted proofs. What floats do not show to be at most the bound of the claim is computed exactly.
-pub fn show(statement: &CollectiveStatement, robust: &[u32], shares: &[Share], claim: &CollectiveClaim) -> Shown {
+/// The proof of a claim, if the checker accepts it. The lines of nodes are those that a checker of the same statement has
+/// accepted; other than robust ones are left out. So are shares, each of another node, that are refused, and the claim is
+/// as small as the rest shows with its prices. What floats do not show to be at most the bound of the claim is computed
+/// exactly.
+///
+/// # Errors
+/// If the claim cannot be judged.
+pub fn accept(
+    statement: &CollectiveStatement,
+    header: CollectiveHeader,
+    safe: Vec<Accepted<format::Line>>,
+    mut shares: Vec<Share>,
+    mut claim: CollectiveClaim,
+) -> Result<Accepted<CollectiveProof>, Reason> {
     let checker = CollectiveChecker::new(statement, false, &Work::lines());
     let mut verdicts = vec![None; checker.shares.len()];
-    for &node in robust {
-        verdicts[node as usize] = Some(Verdict::Robust);
+    let mut nodes = Vec::with_capacity(safe.len());
+    for line in safe {
+        if let format::Line::Node(proof @ NodeProof { claim: format::Claim::Robust(_), .. }) = line.into_line() {
+            verdicts[proof.id as usize] = Some(Verdict::Robust);
+            nodes.push(proof);
+        }
     }
-    let refused = |share: &Share| checker.share(share).is_err().then_some(share.id);
-    let mut refused: Vec<u32> = shares.par_iter().filter_map(refused).collect();
-    refused.sort_unstable();
-    let (outcome, _) = checker.claim(claim, &verdicts);
-    Shown { refused, bound: outcome.shown.min(outcome.counted) }
+    nodes.sort_by_key(|proof| proof.id);
+    shares.truncate(MOST_SHARES);
+    let judge = |share: Share| checker.share(&share).is_ok().then_some(share);
+    let mut shares: Vec<Share> = shares.into_par_iter().filter_map(judge).collect();
+    let (outcome, judged) = checker.claim(&claim, &verdicts);
+    match judged {
+        // What is too expensive is a share that the outcome does without.
+        Ok(()) | Err(Reason::Claim { .. } | Reason::TooExpensive(_)) => {}
+        Err(reason) => return Err(reason),
+    }
+    shares.retain(|share| locked(&checker.shares[share.id as usize]).is_some());
+    claim.bound = outcome.shown.min(outcome.counted);
+    claim.lines = (nodes.len() + shares.len()) as u64;
+    Ok(Accepted::new(CollectiveProof { header, nodes, shares, claim }))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

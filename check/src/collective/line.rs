@@ -52,6 +52,29 @@ impl CollectiveLine {
     }
 }
 
+/// The lines of a whole file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CollectiveProof {
+    /// What is claimed about what.
+    pub header: CollectiveHeader,
+    /// Nodes that are never broken, ascending.
+    pub nodes: Vec<NodeProof>,
+    /// What it takes to break others.
+    pub shares: Vec<Share>,
+    /// How many predictions are broken at most.
+    pub claim: CollectiveClaim,
+}
+
+impl CollectiveProof {
+    /// The lines in the order of the file.
+    pub fn into_lines(self) -> impl Iterator<Item = CollectiveLine> {
+        let nodes = self.nodes.into_iter().map(CollectiveLine::Node);
+        let shares = self.shares.into_iter().map(CollectiveLine::Share);
+        let first = std::iter::once(CollectiveLine::Collective(self.header));
+        first.chain(nodes).chain(shares).chain([CollectiveLine::Claim(self.claim)])
+    }
+}
+
 /// What is claimed about what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -20,7 +20,7 @@ mod weights;
 mod worth;
 
 pub(crate) use checker::CollectiveChecker;
-pub use checker::{Shown, show};
+pub use checker::accept;
 pub(crate) use line::{CollectiveHeader, CollectiveLine, MOST_SHARES, Share};
 pub(crate) use statement::CollectiveStatement;
 pub use statement::CollectiveStatement as Statement;
@@ -31,7 +31,7 @@ pub const ONE: u32 = 1 << 24;
 /// The lines of a file by their short names, for those who have no other kind of proofs at hand.
 pub mod format {
     pub use super::line::{
-        CollectiveClaim as Claim, CollectiveHeader as Header, CollectiveLine as Line, MOST_SHARES, Share,
-        ShareLeaf as Leaf, VERSION,
+        CollectiveClaim as Claim, CollectiveHeader as Header, CollectiveLine as Line, CollectiveProof as Proof,
+        MOST_SHARES, Share, ShareLeaf as Leaf, VERSION,
     };
 }

@@ -71,6 +71,7 @@ impl Session<'_> {
             let (ShareLeaf::Leaf(leaf), path) = (leaf, Path::default()) else { return None };
             let short = self.scope().short(&path, leaf).ok()?;
             let (hints, constant, step) = self.target.relaxed(&[(share.class, 1), (class, -1)], &path, &short)?;
+            self.checker.work().afforded().ok()?;
             if !constant.is_positive() {
                 return None;
             }
@@ -130,6 +131,7 @@ impl Session<'_> {
         let Some((hints, constant, step)) = self.target.relaxed(&objective, &path, &short) else {
             return Err(Reason::Bound(Interval::ANY));
         };
+        self.checker.work().afforded()?;
         // The fast path knows only the bounds that the expansion makes.
         if !matches!(look, Look::Exact) && constant.is_positive() && !self.checker.has_stated_bounds() {
             weights.exact = false;

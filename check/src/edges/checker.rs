@@ -9,7 +9,7 @@ use super::bound::bound;
 use super::cost;
 use super::cost::LeafCost;
 use super::ground::Ground;
-use super::line::{EdgeClaim, EdgeClassProof, EdgeNodeProof, EdgePrices, EdgeStep, EdgeWitness};
+use super::line::{EdgeClaim, EdgeClassProof, EdgeLine, EdgeNodeProof, EdgePrices, EdgeStep, EdgeWitness};
 use super::margin::{Margins, margin};
 use super::network::{EdgeNetwork, Pair};
 use super::number::Scalar;
@@ -17,6 +17,7 @@ use super::scene::Scene;
 use super::state::State;
 use super::statement::EdgeStatement;
 use super::tree::{free, walk};
+use crate::accepted::{Accepted, Refused};
 use crate::format::Convention;
 use crate::ids::Edge;
 use crate::number::{Dyadic, Interval};
@@ -101,6 +102,17 @@ impl<'a> EdgeChecker<'a> {
         match &proof.claim {
             EdgeClaim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
             EdgeClaim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
+        }
+    }
+
+    /// The line of a proof, if it is accepted; otherwise the proof comes back.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn accept(&self, proof: EdgeNodeProof) -> Result<Accepted<EdgeLine>, Box<Refused<EdgeNodeProof>>> {
+        match self.check(&proof) {
+            Ok(_) => Ok(Accepted::new(EdgeLine::Node(proof))),
+            Err(fault) => Err(Box::new(Refused { proof, fault })),
         }
     }
 

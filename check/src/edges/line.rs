@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::accepted::Accepted;
 use crate::format::{Convention, Local, Number, Unproved, strict};
 use crate::ids::Edge;
 use crate::verdict::Reason;
@@ -23,6 +24,12 @@ pub enum EdgeLine {
     Unproved(Unproved),
     /// Last line: how many nodes came before.
     End(u64),
+}
+
+impl From<Unproved> for Accepted<EdgeLine> {
+    fn from(unproved: Unproved) -> Accepted<EdgeLine> {
+        Accepted::new(EdgeLine::Unproved(unproved))
+    }
 }
 
 impl EdgeLine {

@@ -7,7 +7,7 @@ use super::nested_loss::{NestedLevel, NestedLosses, NestedRow, NestedUse, Suppor
 use super::prices::FloatPrices;
 use super::row::{Row, covering};
 use super::shared::Fast;
-use crate::number::{Down, Rough, Stored, Up};
+use crate::number::{Down, Rough, Stored, Up, set_steps, steps};
 use crate::statement::{Decided, Slice};
 
 impl Fast<'_> {
@@ -15,20 +15,46 @@ impl Fast<'_> {
     pub(crate) fn nested(&self, node: u32, decided: &Decided) -> Arc<NestedRow> {
         let slice = Slice::new(self.network.exact, 3, node);
         let fixed = |&n: &u32| decided.fixed_in(n).next().is_some();
-        if decided.flipped.is_empty() && !slice.nodes(1).iter().any(fixed) {
-            let free = Decided::default();
-            return self.nested[node as usize].get_or_init(|| Arc::new(self.nested_row(&slice, &free))).clone();
+        if !decided.flipped.is_empty() || slice.nodes(1).iter().any(fixed) {
+            let afforded = || !self.work.stopped();
+            return Arc::new(self.nested_row(&slice, decided, afforded));
         }
-        Arc::new(self.nested_row(&slice, decided))
+        let expand = || {
+            // All lines share the levels: their steps are not those of the line that needs them first.
+            let (before, cost) = (steps(), slice.steps());
+            let mut counted = before;
+            let afforded = || {
+                let spent = steps().wrapping_sub(std::mem::replace(&mut counted, steps()));
+                self.work.affords(cost + spent)
+            };
+            let row = self.nested_row(&slice, &Decided::default(), afforded);
+            self.work.affords(steps().wrapping_sub(counted));
+            set_steps(before);
+            Arc::new(row)
+        };
+        self.nested[node as usize].get_or_init(expand).clone()
     }
 
-    fn nested_row(&self, slice: &Slice, decided: &Decided) -> NestedRow {
+    /// Steps for the levels of layer 3 in a slice on a path that fixes flips, which no other line shares.
+    pub(crate) fn nested_steps(&self, slice: &Slice, decided: &Decided) -> u64 {
+        if decided.fixed.is_empty() {
+            return 0;
+        }
+        let width = self.network.exact.widths[3] as u64;
+        let steps = |&node: &u32| width.saturating_mul(Slice::new(self.network.exact, 3, node).steps());
+        slice.nodes(3).iter().map(steps).fold(0, u64::saturating_add)
+    }
+
+    fn nested_row(&self, slice: &Slice, decided: &Decided, mut afforded: impl FnMut() -> bool) -> NestedRow {
         let rows: Vec<Arc<Row>> = slice.nodes(2).iter().map(|&m| self.rows.row(m, decided)).collect();
         let supports = Arc::new(Supports::new(&self.network, slice, &rows));
         let unstable = self.whole(3, slice.nodes(3)[0]);
         let unit = |(unit, (lower, upper)): (usize, &(Down, Up))| {
             let settled = self.network.exact.is_linear(3, unit) || !lower.is_negative() || !upper.is_positive();
-            (!settled).then(|| self.nested_level(slice, decided, (&rows, &supports), unit)).flatten()
+            if settled || !afforded() {
+                return None;
+            }
+            self.nested_level(slice, decided, (&rows, &supports), unit)
         };
         unstable.iter().enumerate().map(unit).collect()
     }
@@ -41,9 +67,6 @@ impl Fast<'_> {
         (rows, supports): (&[Arc<Row>], &Arc<Supports>),
         unit: usize,
     ) -> Option<NestedLevel> {
-        if self.stop.is_some_and(|stop| stop()) {
-            return None;
-        }
         let base = supports.base(&self.network, slice, 0, unit);
         let below = base.sign()? == std::cmp::Ordering::Less;
         let taken = if below { Taken::Rise } else { Taken::Fall };

@@ -7,6 +7,7 @@ use super::network::FastNetwork;
 use super::row::Rows;
 use crate::number::{Down, Up};
 use crate::statement::{Budget, Network};
+use crate::work::Work;
 
 /// `R` from below and `S` from above, of the units of one node.
 pub(crate) type Bounds = Vec<(Down, Up)>;
@@ -17,8 +18,8 @@ pub(crate) struct Fast<'a> {
     pub(crate) budget: &'a Budget<'a>,
     /// Rows of layer 2, of all nodes of the graph.
     pub(crate) rows: Rows<'a>,
-    /// Is the check to stop? Then bounds may be any that hold.
-    pub(crate) stop: Option<fn() -> bool>,
+    /// What default bounds may cost. Beyond it they are what propagation gives, and no line is accepted by them.
+    pub(crate) work: Arc<Work>,
     /// Layers `3 … L − 1`.
     pub(super) above: Vec<Vec<OnceLock<Arc<Bounds>>>>,
     /// Levels of layer 3, if there is a layer above.
@@ -27,13 +28,13 @@ pub(crate) struct Fast<'a> {
 
 impl<'a> Fast<'a> {
     /// Nothing is computed before it is asked for.
-    pub(crate) fn new(exact: &'a Network<'a>, budget: &'a Budget<'a>) -> Fast<'a> {
+    pub(crate) fn new(exact: &'a Network<'a>, budget: &'a Budget<'a>, work: Arc<Work>) -> Fast<'a> {
         let network = Arc::new(FastNetwork::new(exact));
         let nodes = exact.graph.attributes.rows;
         let layer = |_| (0..nodes).map(|_| OnceLock::new()).collect();
         let above = (3..exact.depth()).map(layer).collect();
         let deep = if exact.depth() > 3 { nodes } else { 0 };
         let nested = (0..deep).map(|_| OnceLock::new()).collect();
-        Fast { rows: Rows::new(network.clone(), budget), network, budget, stop: None, above, nested }
+        Fast { rows: Rows::new(network.clone(), budget), network, budget, work, above, nested }
     }
 }

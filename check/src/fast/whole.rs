@@ -9,7 +9,7 @@ use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
 use crate::expand::Short;
 use crate::format::exact::{ExactHints, UnitBoundHints, WholeHints};
-use crate::number::Up;
+use crate::number::{Up, set_steps, steps};
 use crate::statement::{Decided, Slice};
 
 /// Hints for the lower and the upper bounds of a unit.
@@ -22,7 +22,14 @@ pub(crate) struct UnitLists {
 impl Fast<'_> {
     /// Bounds of a node of layer `l ≥ 3`.
     pub(crate) fn whole(&self, l: usize, node: u32) -> Arc<Bounds> {
-        self.above[l - 3][node as usize].get_or_init(|| Arc::new(self.expand(l, node, |_| {}))).clone()
+        let expand = || {
+            // All lines share the bounds: their steps are not those of the line that needs them first.
+            let before = steps();
+            let bounds = self.expand(l, node, |_| {});
+            set_steps(before);
+            Arc::new(bounds)
+        };
+        self.above[l - 3][node as usize].get_or_init(expand).clone()
     }
 
     /// The same, with the hints that give them.
@@ -32,6 +39,8 @@ impl Fast<'_> {
     pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
         let slice = Slice::new(self.network.exact, l, node);
         let mut target = FastTarget::new(self, &slice);
+        // Two bounds of either side of a unit.
+        let (cost, mut counted) = (4 * slice.steps(), steps());
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
@@ -41,7 +50,8 @@ impl Fast<'_> {
                 true => l + 1 == self.network.exact.depth(),
                 false => !lower.is_negative() || !Up::is_positive(*upper),
             };
-            if settled || self.stop.is_some_and(|stop| stop()) {
+            let spent = steps().wrapping_sub(std::mem::replace(&mut counted, steps()));
+            if settled || !self.work.affords(cost + spent) {
                 continue;
             }
             let mut lists = [Vec::new(), Vec::new()];
@@ -60,6 +70,7 @@ impl Fast<'_> {
             }
             keep(UnitLists { unit: unit as u32, both: lists });
         }
+        self.work.affords(steps().wrapping_sub(counted));
         bounds
     }
 

@@ -127,6 +127,7 @@ mod tests {
             nodes: (0..nodes).map(|n| (n, number.clone())).collect(),
         };
         let level = |nodes: u32| Level { weight: number.clone(), level: number.clone(), prices: prices(nodes) };
+        let support = |nodes: u32| Support { omega: number.clone(), level: number.clone(), prices: prices(nodes) };
         let envelope = ExactEnvelope {
             weight: number.clone(),
             every: number.clone(),
@@ -142,6 +143,8 @@ mod tests {
                 reach: vec![((0, 0), [prices(2), prices(3)])],
                 levels: vec![((0, 0), level(3))],
                 envelopes: vec![((0, 0), envelope.clone())],
+                supports: vec![((0, 0), support(2))],
+                nested: vec![((0, 0), level(1))],
                 price: prices(4),
                 grid: None,
             };
@@ -155,7 +158,9 @@ mod tests {
         assert_eq!(with(|hints, all| hints.reach = all.reach), 2 + (1 + 2 * 2) + (1 + 2 * 3));
         assert_eq!(with(|hints, all| hints.levels = all.levels), 4 + 1 + 2 * 3);
         assert_eq!(with(|hints, all| hints.envelopes = all.envelopes), 4 + 2 * 5 + 3 * 7);
+        assert_eq!(with(|hints, all| hints.supports = all.supports), 4 + 1 + 2 * 2);
+        assert_eq!(with(|hints, all| hints.nested = all.nested), 4 + 1 + 2);
         assert_eq!(with(|hints, all| hints.price = all.price), 2 * 4);
-        assert_eq!(with(|hints, all| *hints = all), 12 + 20 + 14 + 11 + 35 + 8);
+        assert_eq!(with(|hints, all| *hints = all), 12 + 20 + 14 + 11 + 35 + 9 + 7 + 8);
     }
 }

@@ -10,6 +10,7 @@ mod token;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
+use crate::accepted::Accepted;
 pub use crate::number::numerator;
 use crate::verdict::Reason;
 pub use header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
@@ -91,6 +92,12 @@ pub struct Unproved {
     pub id: u32,
     /// Why there is no proof: for people, at most [`LONGEST_REASON`] bytes.
     pub reason: String,
+}
+
+impl From<Unproved> for Accepted<Line> {
+    fn from(unproved: Unproved) -> Accepted<Line> {
+        Accepted::new(Line::Unproved(unproved))
+    }
 }
 
 /// Bytes of the reason of an [`Unproved`] line, at most.

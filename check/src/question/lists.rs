@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_integers, read_matrix, read_selection};
+use gcnproof_files::{GraphFile, PartFile, SparseMatrix, matrix_digest, read_ends, read_matrix, read_selection};
 
 use crate::format::Local;
 use crate::ids::Edge;
@@ -57,18 +57,23 @@ impl Ids<'_> {
     }
 }
 
-/// `12` or `1%`: so many flips at a node of so many attributes. A percentage is rounded down, but to 1 at least if it
-/// is more than 0.
+/// `12`, `1%`, or the same share as `0.01`: so many flips at a node of so many attributes. A share is rounded down, but to 1 at
+/// least if it is more than 0.
 pub(super) fn local(text: &str, attributes: usize) -> Result<u64, String> {
-    let wrong = || format!("-q: '{text}' is neither a number of flips (12) nor a percentage of the attributes (1%)");
-    let Some(percent) = text.strip_suffix('%') else { return text.trim().parse().map_err(|_| wrong()) };
-    let (whole, part) = percent.trim().split_once('.').unwrap_or((percent.trim(), ""));
+    let wrong =
+        || format!("-q: '{text}' is neither a number of flips (12) nor a share of the attributes (1%, or 0.01)");
+    let percent = text.strip_suffix('%');
+    let share = percent.unwrap_or(text).trim();
+    if percent.is_none() && !share.contains('.') {
+        return share.parse().map_err(|_| wrong());
+    }
+    let (whole, part) = share.split_once('.').unwrap_or((share, ""));
     let digits = format!("{whole}{part}");
     let fits = digits.len() <= 15 && digits.bytes().all(|digit| digit.is_ascii_digit());
     let number: u128 = digits.parse().ok().filter(|_| fits).ok_or_else(wrong)?;
     // The share is number / all. What is 10⁻⁹ below a whole number is a rounded share of it, such as 33.3333333333 %.
-    let all = 100 * 10u128.pow(part.len() as u32);
-    if number > all {
+    let all = if percent.is_some() { 100 } else { 1 } * 10u128.pow(part.len() as u32);
+    if number > all || percent.is_none() && number == all {
         return Err(wrong());
     }
     const NEAR: u128 = 1_000_000_000;
@@ -130,7 +135,7 @@ pub(super) fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<u3
 
 /// Edges of a graph from a file: the ids of both ends one after the other.
 pub(super) fn edges(file: &str, graph: &GraphFile) -> Result<Vec<Edge>, String> {
-    let ids = read_integers(Path::new(file)).map_err(|error| error.to_string())?;
+    let ids = read_ends(Path::new(file)).map_err(|error| error.to_string())?;
     if ids.len() % 2 == 1 {
         return Err(format!("--freeze-edges {file}: {} ids are no list of pairs", ids.len()));
     }
@@ -184,7 +189,17 @@ pub fn read_rules(text: &str, matrices: &mut Vec<Arc<SparseMatrix>>) -> Result<V
 
 #[cfg(test)]
 mod tests {
-    use super::local;
+    use super::{local, precision};
+
+    #[test]
+    fn unit_roundoffs_are_powers_of_two() {
+        for (text, bits) in [("2^-24", 24), ("2^-2", 2), ("2^-53", 53), ("0.25", 2), ("0.00390625", 8)] {
+            assert_eq!(precision(text), Ok(bits), "{text}");
+        }
+        for text in ["2^-1", "2^-54", "2^24", "0.5", "0.3", "-0.25", "x", ""] {
+            assert!(precision(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn percentages_are_those_of_certify() {
@@ -196,12 +211,33 @@ mod tests {
             ("100%", 7, 7),
             ("2.5 %", 40, 1),
             (".5%", 400, 2),
+            ("0.01", 1433, 14),
+            ("0.29", 100, 29),
+            ("0.0", 50, 0),
+            (".0001", 50, 1),
         ];
         let rounded = [("33.3333333333%", 30, 10), ("33.33%", 30, 9), ("100.0%", usize::MAX, u64::MAX), ("12", 3, 12)];
-        for (text, attributes, flips) in cases.into_iter().chain(rounded) {
+        // 10⁻⁹ below a whole number, just so; and as many digits as may be.
+        let close =
+            [("99.9999999%", 1_000_000_001, 1_000_000_000), ("33.3333333333333%", 30, 10), ("10.000000001%", 15, 1)];
+        for (text, attributes, flips) in cases.into_iter().chain(rounded).chain(close) {
             assert_eq!(local(text, attributes), Ok(flips), "{text} of {attributes}");
         }
-        for text in ["101%", "-1%", "%", "1e1%", "nan%", "", "1.5", "99999999999999999999%"] {
+        for text in [
+            "101%",
+            "-1%",
+            "%",
+            "1e1%",
+            "nan%",
+            "",
+            "1.5",
+            "1.0",
+            ".",
+            "0.01.1",
+            "-0.5",
+            "99999999999999999999%",
+            "33.33333333333333%",
+        ] {
             assert!(local(text, 10).is_err(), "{text}");
         }
     }

@@ -142,3 +142,70 @@ impl Facts {
 fn rounds(x: &Dyadic, precision: i64) -> bool {
     x.reduced().bits() as i64 > precision
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(precision: i64, largest_weight: Dyadic) -> Facts {
+        facts_of(1, precision, largest_weight)
+    }
+
+    fn facts_of(terms: usize, precision: i64, largest_weight: Dyadic) -> Facts {
+        let terms = (0..terms).map(|_| TermFacts { operator_error: 0, products: 1 }).collect();
+        Facts { precision, flush_subnormals: false, terms, weight_rounding: 0, bias_roundings: 0, largest_weight }
+    }
+
+    /// Some inputs, and entries of size 2 and 1.
+    fn row(facts: &Facts, inputs: usize, entries: usize) -> SummedRow {
+        let mut row = SummedRow::new(1, power(0));
+        row.inputs[0] = inputs;
+        (0..entries).for_each(|at| facts.count(&mut row, 0, &power(i64::from(at == 0))));
+        row
+    }
+
+    #[test]
+    fn what_reaches_the_end_of_the_range_is_refused() {
+        let one_less = |exponent: i64| &power(exponent) - &power(0);
+        for (weight, bias, fits) in [
+            (one_less(RANGE - 9), Dyadic::ZERO, true),
+            (one_less(RANGE - 8), Dyadic::ZERO, false),
+            (one_less(RANGE - 9), one_less(RANGE - 1), true),
+            (one_less(RANGE - 9), power(RANGE - 1), false),
+        ] {
+            let facts = facts_of(3, 24, weight);
+            // Four by eight by four sums, of numbers up to (1 + 1)·(1 + w)·(1 + 0).
+            let mut row = SummedRow::new(3, power(0));
+            (row.inputs, row.entries) = (vec![0, 3, 1], vec![5, 0, 2]);
+            assert_eq!(facts.stays_in_range(&row, &[power(0), bias.clone()]).is_some(), fits, "{bias:?}");
+        }
+    }
+
+    #[test]
+    fn roundings_are_counted_up_to_half() {
+        let facts = facts(4, Dyadic::ZERO);
+        let x = |numerator: i64| Dyadic::new(numerator.into(), -4);
+        let gamma = |x: &Dyadic| &(x + &(x * x)) + &(&Dyadic::from(2) * &(&(x * x) * x));
+        // Sums of one input and three entries, and a product; a bias of five bits is rounded as well.
+        let plain = facts.relative(&row(&facts, 1, 3), &[power(0)], &[power(0)]);
+        assert_eq!(plain, Some(gamma(&x(4))));
+        let long = [power(0), Dyadic::from(17), Dyadic::from(15)];
+        assert_eq!(facts.relative(&row(&facts, 3, 0), &long, &long), Some(gamma(&x(4))));
+        let seven = facts.relative(&row(&facts, 4, 3), &[power(0)], &[power(0)]);
+        assert_eq!(seven, Some(gamma(&x(7))));
+        assert_eq!(facts.relative(&row(&facts, 5, 3), &[power(0)], &[power(0)]), None);
+    }
+
+    #[test]
+    fn the_largest_entry_counts() {
+        let facts = facts(24, power(1));
+        let mut row = row(&facts, 2, 3);
+        assert_eq!((row.entries[0], &row.largest_entry, row.rounded[0]), (3, &power(1), false));
+        // Three by four operations and one; (1 + 1)·(1 + 2)·(1 + 2).
+        let underflow = |precision: i64| &Dyadic::from(13 * 18) * &power(4 - 126 - precision);
+        assert_eq!(facts.underflow(&row), underflow(24));
+        assert_eq!(Facts { flush_subnormals: true, ..self::facts(24, power(1)) }.underflow(&row), underflow(0));
+        facts.count(&mut row, 0, &(&power(0) + &power(-24)));
+        assert_eq!((row.entries[0], row.rounded[0]), (4, true));
+    }
+}

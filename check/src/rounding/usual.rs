@@ -90,6 +90,7 @@ mod tests {
         }
         assert_eq!(usual("poly(sum;0,0,1)"), Some(2 * (4 + 4) + 4));
         assert_eq!(usual("poly(gcn;0,0,1)"), Some(2 * (8 + 5 + 4) + 4));
+        assert_eq!(usual("poly(sum+self;0,1)"), Some(5 + 4 + 4));
         assert_eq!(usual("poly(mean;1,0.5,0)"), Some(8 + 4 + 4 + 4));
         assert_eq!(usual("poly(identity;2)"), Some(4));
         for none in ["poly(gcn;1,-1)", "poly(gcn;x)", "poly(poly(gcn;1);1)", "matrix:0", "gat", ""] {
@@ -112,6 +113,9 @@ mod tests {
             )
         };
         assert_eq!((of("M", &matrix(0.5)), of("M", &matrix(0.1))), (Some(0), Some(8)));
+        // As many bits as float32 has, and one more.
+        let of_bits = |bits: i32| of("M", &matrix(1.0 + 0.5f64.powi(bits - 1)));
+        assert_eq!((of_bits(24), of_bits(25)), (Some(0), Some(8)));
         assert_eq!((of("poly(M;0,1)", &matrix(0.5)), of("poly(M;0,1)", &matrix(0.1))), (Some(10), Some(18)));
         assert_eq!(of("poly(M;0,1)", &matrix(-0.5)), None);
     }

@@ -22,6 +22,13 @@ pub enum Cost {
         /// Steps that they may take.
         allowed: u64,
     },
+    /// Of bounds of hidden units, stated or by default, which all lines share.
+    Bounds {
+        /// Steps that they take at least.
+        steps: u64,
+        /// Steps that they may take.
+        allowed: u64,
+    },
     /// Of what has to be kept.
     Memory {
         /// Bytes that it takes at least.
@@ -49,6 +56,7 @@ impl fmt::Display for Cost {
         let (what, needed, allowed) = match *self {
             Cost::Line { steps, allowed } => ("", time(steps), time(allowed)),
             Cost::File { steps, allowed } => ("what is not accepted takes ", time(steps), time(allowed)),
+            Cost::Bounds { steps, allowed } => ("bounds of hidden units take ", time(steps), time(allowed)),
             Cost::Memory { bytes, allowed } => ("", memory(bytes), memory(allowed)),
         };
         let would = if what.is_empty() { "would take " } else { what };

@@ -3,6 +3,9 @@
 /// A check in exact numbers may cost so many times as much.
 const EXACT: u64 = 256;
 
+/// Bounds of hidden units, stated or by default, may cost so many times as much for every node as what is not accepted.
+const BOUNDS: u64 = 256;
+
 /// What a check may cost, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -37,6 +40,11 @@ impl Limits {
     /// So many times the default; no limits for 0.
     pub fn factor(factor: u64) -> Limits {
         if factor == 0 { Limits::NONE } else { Limits::default().times(factor, factor) }
+    }
+
+    /// Steps for bounds of hidden units on a graph of so many nodes.
+    pub fn bounds(&self, nodes: usize) -> u64 {
+        self.file.saturating_add(self.node.saturating_mul(BOUNDS).saturating_mul(nodes as u64))
     }
 
     /// For a check in exact numbers alone: trees have as many leaves, and all of them are expensive.

@@ -11,9 +11,6 @@ use crate::verdict::{Cost, Reason};
 /// Steps for a byte of a line that is taken apart.
 const BYTE: u64 = 8;
 
-/// Lines of bounds, all together, may cost so many times as much for every node as what is not accepted.
-const BOUNDS: u64 = 256;
-
 /// A meter tells what it has counted to all others after so many steps, and looks whether the check is to stop.
 const TELL: u64 = 1 << 22;
 
@@ -26,6 +23,8 @@ pub struct Steps {
     pub line: u64,
     /// For lines that are not accepted, for reading, and for what lines share.
     pub wasted: u64,
+    /// For bounds of hidden units, stated or by default.
+    pub bounds: u64,
 }
 
 /// The work of a whole check. Shared by all threads.
@@ -60,7 +59,7 @@ impl Work {
             kept: AtomicU64::new(0),
             largest: AtomicU64::new(0),
             bounds: AtomicU64::new(0),
-            all_bounds: limits.file.saturating_add(limits.node.saturating_mul(BOUNDS).saturating_mul(nodes as u64)),
+            all_bounds: limits.bounds(nodes),
             stop,
         }
     }
@@ -70,14 +69,10 @@ impl Work {
         Arc::new(Work::new(Limits { file: u64::MAX, memory: u64::MAX, ..Limits::default() }.exact(), 0, None))
     }
 
-    /// Work without limits that is stopped with this one.
-    pub(crate) fn unlimited(&self) -> Work {
-        Work::new(Limits::NONE, 0, self.stop)
-    }
-
-    /// What is asked whether the check is to stop.
-    pub(crate) fn stop(&self) -> Option<fn() -> bool> {
-        self.stop
+    /// Work within what is left for what lines share, stopped with this one.
+    pub(crate) fn rest(&self) -> Work {
+        let line = self.file.saturating_sub(self.wasted.load(Ordering::Relaxed));
+        Work::new(Limits { line, ..Limits::NONE }, 0, self.stop)
     }
 
     /// Is the check to stop?
@@ -120,6 +115,18 @@ impl Work {
         judged
     }
 
+    /// May so many steps more be spent on default bounds, which all lines share? They count as those of lines of bounds do.
+    pub(crate) fn affords(&self, steps: u64) -> bool {
+        let before = self.bounds.fetch_add(steps, Ordering::Relaxed);
+        before.saturating_add(steps) <= self.all_bounds && !self.stopped()
+    }
+
+    /// Refuses what rests on default bounds that were too expensive.
+    pub(crate) fn afforded(&self) -> Result<(), Reason> {
+        let (steps, allowed) = (self.bounds.load(Ordering::Relaxed), self.all_bounds);
+        if steps > allowed { Err(Reason::TooExpensive(Cost::Bounds { steps, allowed })) } else { Ok(()) }
+    }
+
     /// A meter for a line, for the thread that judges it.
     pub fn line(&self) -> Meter<'_> {
         let zero = || Cell::new(0);
@@ -137,8 +144,9 @@ impl Work {
 
     /// What was done so far.
     pub fn spent(&self) -> Steps {
-        let [all, line, wasted] = [&self.spent, &self.largest, &self.wasted].map(|count| count.load(Ordering::Relaxed));
-        Steps { all, line, wasted }
+        let counts = [&self.spent, &self.largest, &self.wasted, &self.bounds];
+        let [all, line, wasted, bounds] = counts.map(|count| count.load(Ordering::Relaxed));
+        Steps { all, line, wasted, bounds }
     }
 }
 
@@ -313,7 +321,7 @@ mod tests {
         step(1);
         assert_eq!(meter.look(), too_much);
         drop(meter);
-        assert_eq!(work.spent(), Steps { all: 1001, line: 1001, wasted: 0 });
+        assert_eq!(work.spent(), Steps { all: 1001, line: 1001, wasted: 0, bounds: 0 });
         // What the thread has done before is not the next line's.
         assert_eq!(work.line().spend(1000), Ok(()));
         assert_eq!(work.spent().all, 2001);
@@ -334,6 +342,8 @@ mod tests {
         assert_eq!(meter.spend(309), Ok(()));
         assert_eq!(meter.leaf(5, || meter.spend(1)), too_much(1101));
         assert_eq!(meter.look(), too_much(1101));
+        // Nothing is begun beyond it.
+        assert_eq!(meter.leaf(5, || Ok(())), too_much(1101));
         meter.restart();
         assert_eq!(meter.spend(1000), Ok(()));
         assert!(meter.spend(1).is_err());
@@ -354,14 +364,62 @@ mod tests {
     }
 
     #[test]
+    fn every_step_is_told_once() {
+        let work = Work::new(Limits::NONE, 0, None);
+        let meter = work.line();
+        assert_eq!((meter.spend(TELL), meter.spend(TELL + 1)), (Ok(()), Ok(())));
+        assert_eq!(work.spent().all, 2 * TELL + 1);
+        assert_eq!(meter.spend(2), Ok(()));
+        // What was done since the meter was last looked at counts as well.
+        step(3);
+        drop(meter);
+        assert_eq!(work.spent(), Steps { all: 2 * TELL + 6, line: 2 * TELL + 6, wasted: 0, bounds: 0 });
+    }
+
+    #[test]
+    fn lines_of_bounds_have_a_limit_together() {
+        let work = Work::new(Limits { line: 1000, file: 10, node: 0, ..Limits::NONE }, 2, None);
+        assert_eq!(work.bounds(|meter| meter.spend(6)), Ok(()));
+        assert_eq!(work.bounds(|meter| meter.spend(4)), Ok(()));
+        let too_much = Err(Reason::TooExpensive(Cost::Line { steps: 1, allowed: 0 }));
+        assert_eq!(work.bounds(|meter| meter.spend(1)), too_much);
+        assert_eq!(work.spent().bounds, 11);
+    }
+
+    #[test]
     fn what_is_shared_counts_for_the_file() {
         let work = small(10, 3 * TELL);
         let meter = work.line();
         assert_eq!(meter.shared(|| step(3 * TELL)), Ok(()));
         assert_eq!(meter.spend(10), Ok(()));
         assert!(meter.shared(|| step(1)).is_err());
+        // Nothing more is begun.
+        assert!(meter.shared(|| step(1)).is_err());
         drop(meter);
-        assert_eq!(work.spent(), Steps { all: 3 * TELL + 11, line: 10, wasted: 3 * TELL + 1 });
+        assert_eq!(work.spent(), Steps { all: 3 * TELL + 11, line: 10, wasted: 3 * TELL + 1, bounds: 0 });
+    }
+
+    #[test]
+    fn default_bounds_have_a_limit_of_their_own() {
+        let work = Work::new(Limits { line: u64::MAX, file: 10, node: 1, ..Limits::NONE }, 2, None);
+        let allowed = 10 + 2 * 256;
+        assert!(work.affords(allowed - 1) && work.affords(1));
+        assert_eq!(work.afforded(), Ok(()));
+        assert!(!work.affords(1));
+        assert_eq!(work.afforded(), Err(Reason::TooExpensive(Cost::Bounds { steps: allowed + 1, allowed })));
+        // What is accepted besides costs what it costs.
+        assert_eq!(work.line().spend(100 * TELL), Ok(()));
+        assert!(!Work::new(Limits::NONE, 2, Some(|| true)).affords(0));
+    }
+
+    #[test]
+    fn what_lines_share_has_what_is_left() {
+        let work = small(1000, 100);
+        work.waste(40);
+        assert_eq!(work.rest().line().spend(60), Ok(()));
+        assert!(work.rest().line().spend(61).is_err());
+        work.waste(100);
+        assert!(work.rest().line().spend(1).is_err());
     }
 
     #[test]
@@ -394,6 +452,9 @@ mod tests {
         let meter = work.line();
         assert_eq!(meter.spend(TELL - 1), Ok(()));
         assert_eq!(meter.spend(1), Err(Reason::Interrupted));
+        let ahead = work.line();
+        step(TELL);
+        assert_eq!(ahead.ahead(0), Err(Reason::Interrupted));
         let unlimited = Work::new(Limits::NONE, 1, Some(|| false));
         assert_eq!(unlimited.line().spend(u64::MAX), Ok(()));
     }

@@ -177,7 +177,17 @@ fn without_graph_or_model_the_page_says_what_is_missing() {
         ],
     );
     quiet(&browser, &page);
-    gcnproof(&["report", &rows, "--graph", "../fixtures/cora.npz", "--model", FIRST, "--out", page.to_str().unwrap()]);
+    gcnproof(&[
+        "report",
+        &rows,
+        "--graph",
+        "../fixtures/cora.npz",
+        "--model",
+        FIRST,
+        "--force",
+        "--out",
+        page.to_str().unwrap(),
+    ]);
     browser.open_at(&page, "#node=1");
     hold(
         &mut browser,

@@ -58,7 +58,7 @@ impl Folder {
     /// Makes a report, and gives the page and what was said.
     fn report(&self, arguments: &[&str]) -> (String, Value) {
         let out = self.at("page.html");
-        let done = gcnproof(&[&["report", "--out", &out, "--format", "json"], arguments].concat());
+        let done = gcnproof(&[&["report", "--out", &out, "--force", "--format", "json"], arguments].concat());
         assert!(done.status.success(), "{arguments:?}: {}", message(&done));
         let page = std::fs::read_to_string(out).unwrap();
         for picture in page.split("<svg ").skip(1).filter_map(|rest| rest.split("</svg>").next()) {
@@ -133,7 +133,7 @@ fn radii_give_single_nodes_in_full() {
     let rows: Vec<Value> =
         folder.written("radii.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (q, robust) in column(&csv, "robust_alone").iter().take(7).enumerate() {
-        let count = rows.iter().filter(|row| row["certified_q_global"].as_u64().is_some_and(|r| r >= q as u64)).count();
+        let count = rows.iter().filter(|row| row["certified"].as_u64().is_some_and(|r| r >= q as u64)).count();
         assert_eq!(*robust, count.to_string(), "Q = {q}");
     }
     // Radii of another local budget are results of their own.
@@ -190,7 +190,7 @@ fn rows_that_cannot_be_true_are_refused_by_file_and_budget() {
     let (curve, _) = folder.collective(GRAPH, "curve.jsonl", &["--budgets", "0,3"]);
     let changed = folder.written("curve.jsonl").replace("\"counted\":30", "\"counted\":0");
     std::fs::write(&curve, changed).unwrap();
-    let done = gcnproof(&["report", &curve, "--out", &folder.at("page.html")]);
+    let done = gcnproof(&["report", &curve, "--force", "--out", &folder.at("page.html")]);
     let said = message(&done);
     assert_eq!(done.status.code(), Some(2));
     assert!(said.contains("curve.jsonl: the row of Q = ") && said.contains("only 0 count"), "{said}");
@@ -198,6 +198,6 @@ fn rows_that_cannot_be_true_are_refused_by_file_and_budget() {
     // Removed edges are another attack.
     let edges = folder.radii("edges.jsonl", &["--edges", "remove", "-e", "1", "--max-E", "1"]);
     let (curve, _) = folder.collective(GRAPH, "again.jsonl", &["--budgets", "0"]);
-    let done = gcnproof(&["report", &curve, &edges, "--out", &folder.at("page.html")]);
+    let done = gcnproof(&["report", &curve, &edges, "--force", "--out", &folder.at("page.html")]);
     assert!(message(&done).contains("different attacks"), "{}", message(&done));
 }

@@ -96,7 +96,7 @@ fn radii_and_explanations_speak_of_executions() {
             [&["radius", GRAPH, MODEL, "--nodes", "0-19", "--max-Q", "30", "--format", "json"], more].concat();
         let value: Value = serde_json::from_slice(&gcnproof(&arguments).stdout).unwrap();
         let rows = value["rows"].as_array().unwrap();
-        rows.iter().map(|row| row["certified_q_global"].as_u64().map_or(-1, |q| q as i64)).collect::<Vec<i64>>()
+        rows.iter().map(|row| row["certified"].as_u64().map_or(-1, |q| q as i64)).collect::<Vec<i64>>()
     };
     let (exact, deployed) = (radius(&[]), radius(&["--deployed", "float32"]));
     assert!(exact.iter().zip(&deployed).all(|(exact, deployed)| deployed <= exact), "{exact:?} {deployed:?}");

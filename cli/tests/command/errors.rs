@@ -252,7 +252,13 @@ fn wrong_files() -> Bench {
         &npz(&[("edge_index", both.clone()), ("x", x.clone()), ("y", doubles(&[2], &[0.0, 1.0]))]),
     );
     bench.write("weighted.npz", &npz(&[("edge_index", both), ("x", singles(&[2, 2], &[0.5, 0.0, 0.0, 0.5]))]));
-    bench.write("directed.npz", &npz(&[("edge_index", edges(&[0, 1])), ("x", x)]));
+    bench.write("directed.npz", &npz(&[("edge_index", edges(&[0, 1])), ("x", x.clone())]));
+    bench.write("one_based.npz", &npz(&[("edge_index", edges(&[1, 2, 2, 1])), ("x", x.clone())]));
+    bench.write("repeated.npz", &npz(&[("edge_index", edges(&[0, 0, 1, 1, 1, 0])), ("x", x)]));
+    bench.write("no_attributes.npz", &npz(&[("edge_index", edges(&[0, 1, 1, 0])), ("y", integers(&[0, 1]))]));
+    bench.write("table.csv", b"0,3\n1,4\n2,3\n");
+    bench.write("mistyped.txt", b"l7\n18\n");
+    bench.write("utf16.txt", b"\xff\xfe3\0\n\0");
     bench.write(
         "sage.safetensors",
         &safetensors(&[("convs.0.lin_l.weight", &[1, 1], &[1.0]), ("convs.0.lin_r.weight", &[1, 1], &[1.0])]),
@@ -272,6 +278,8 @@ fn wrong_files() -> Bench {
     bench.write("three_budgets.txt", b"1\n1\n1\n");
     bench.write("operator.npy", &doubles(&[5, 5], &[0.5; 25]));
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --bounds-only --out quick.csv");
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out rows.jsonl");
     bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
     std::fs::create_dir(bench.path("proved")).unwrap();
     bench.write("proved/Q-5.jsonl", b"a proof\n");
@@ -279,7 +287,7 @@ fn wrong_files() -> Bench {
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
-const TABLE: [(&str, &str); 71] = [
+const TABLE: &[(&str, &str)] = &[
     ("**Graphs**", ""),
     ("no such file", "inspect nosuch.npz"),
     ("an empty file", "certify empty.npz gcn.safetensors -Q 1"),
@@ -291,6 +299,10 @@ const TABLE: [(&str, &str); 71] = [
     ("labels that are floats", "certify floats.npz gcn.safetensors -Q 1"),
     ("attributes that are not 0 or 1", "certify weighted.npz gcn.safetensors -Q 1"),
     ("a directed graph", "certify directed.npz gcn.safetensors -Q 1"),
+    ("ids that start at 1", "certify one_based.npz gcn.safetensors -Q 1"),
+    ("edges that are listed twice", "certify repeated.npz gcn.safetensors -Q 1"),
+    ("no attributes", "certify no_attributes.npz gcn.safetensors -Q 1"),
+    ("the same, looked at", "inspect no_attributes.npz"),
     ("a part where the whole is needed", "inspect parts/part-0.npz"),
     ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
@@ -317,13 +329,29 @@ const TABLE: [(&str, &str); 71] = [
     ),
     ("a node that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 2708"),
     ("neither ids nor a file", "certify cora.npz gcn.safetensors -Q 1 --nodes train_mask"),
+    ("a table of several columns", "certify cora.npz gcn.safetensors -Q 1 --nodes table.csv"),
+    ("a mistyped id", "certify cora.npz gcn.safetensors -Q 1 --nodes mistyped.txt"),
+    ("text in UTF-16", "certify cora.npz gcn.safetensors -Q 1 --nodes utf16.txt"),
+    ("a node below 0", "certify cora.npz gcn.safetensors -Q 1 --nodes -1"),
+    ("no budget", "certify cora.npz gcn.safetensors"),
+    ("a budget below 0", "certify cora.npz gcn.safetensors -Q -1"),
+    ("a local budget below 0", "certify cora.npz gcn.safetensors -Q 1 -q -1%"),
+    ("a share of more than 1", "certify cora.npz gcn.safetensors -Q 1 -q 1.5"),
+    ("`-Q` of `radius`", "radius cora.npz gcn.safetensors -Q 5"),
     ("more than all attributes", "certify cora.npz gcn.safetensors -Q 1 -q 200%"),
     ("half a flip", "certify cora.npz gcn.safetensors -Q 2.5"),
-    ("a limit without a search", "certify cora.npz gcn.safetensors -Q 1 --time-limit 5"),
+    ("a limit without a search", "certify cora.npz gcn.safetensors -Q 1 --bounds-only --time-limit 5"),
+    ("a limit for one bound", "certify cora.npz gcn.safetensors -Q 1 --bound paper --time-limit 5"),
+    ("a search and none", "certify cora.npz gcn.safetensors -Q 1 --bounds-only --complete"),
+    ("a limit that is none", "certify cora.npz gcn.safetensors -Q 1 --time-limit soon"),
     ("**Removed edges**", ""),
     ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
     ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
     ("no number of edges", "certify cora.npz gcn.safetensors --edges remove -e 3"),
+    ("`-E` without `--edges`", "certify cora.npz gcn.safetensors -E 2"),
+    ("`-e` without `--edges`", "certify cora.npz gcn.safetensors -Q 1 -e 2"),
+    ("neither true nor false", "certify cora.npz gcn.safetensors --edges remove -E 1 --keep-one-edge maybe"),
+    ("`-E` of `radius`", "radius cora.npz gcn.safetensors --edges remove -E 5"),
     ("half an edge", "certify cora.npz gcn.safetensors --edges remove -E 2.5"),
     (
         "a matrix from a file",
@@ -340,6 +368,11 @@ const TABLE: [(&str, &str); 71] = [
     ("**One attack for the whole graph**", ""),
     ("budgets that are no range", "collective cora.npz gcn.safetensors -q 1 --budgets 100-20"),
     ("a step without a range", "collective cora.npz gcn.safetensors -q 1 --budgets 100:20"),
+    ("a budget below 0", "collective cora.npz gcn.safetensors -q 1 --budgets -1"),
+    (
+        "radii and a search for them",
+        "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --radii radii.csv --complete",
+    ),
     (
         "radii of another graph",
         "collective small.npz small.safetensors --layers encoder,classifier -q 1 --budgets 5 --radii radii.csv",
@@ -366,14 +399,18 @@ const TABLE: [(&str, &str); 71] = [
     ("a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv"),
     ("proofs of a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs done.jsonl"),
     ("a run about other nodes", "certify cora.npz gcn.safetensors -Q 1 --nodes 10-19 --out done.csv --resume"),
+    ("a run of bounds only", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out quick.csv --resume"),
     ("a format that is none", "certify cora.npz gcn.safetensors -Q 1 --out rows.txt"),
     ("proofs under another ending", "certify cora.npz gcn.safetensors -Q 1 --proofs proofs.json"),
     ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
     ("results that are not there", "report nosuch"),
+    ("a graph in the place of results", "report cora.npz"),
+    ("a model in the place of results", "report gcn.safetensors"),
     ("proofs with other message passing", "check cora.npz gcn.safetensors done.jsonl --message-passing mean"),
     ("proofs under a smaller budget", "check cora.npz gcn.safetensors done.jsonl -Q 2 --nodes 0-9"),
     ("a question without a budget", "check cora.npz gcn.safetensors done.jsonl --nodes 0-9"),
     ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
+    ("results as JSON lines", "check cora.npz gcn.safetensors rows.jsonl -Q 1"),
     ("a graph in the place of proofs", "check cora.npz gcn.safetensors cora.npz -Q 1"),
 ];
 
@@ -394,7 +431,7 @@ This table is written and compared by `cli/tests/command/errors.rs`, which has t
 fn the_table_of_wrong_files() {
     let bench = wrong_files();
     let mut table = HEAD.to_string();
-    for (what, line) in TABLE {
+    for &(what, line) in TABLE {
         if line.is_empty() {
             table += &format!("| {what} | | | |\n");
             continue;
@@ -469,6 +506,95 @@ fn masks_are_masks() {
     bench.refused("certify cora.npz gcn.safetensors -Q 1 --nodes 0,1,1,0", 2);
     bench.write("none.npy", &booleans(&[false; 2708]));
     assert!(bench.refused("certify cora.npz gcn.safetensors -Q 1 --nodes none.npy", 2).contains("selects no node"));
+}
+
+/// Lists as spreadsheets and pandas write them, and shares as Python has them.
+#[test]
+fn what_programs_write_is_read() {
+    let bench = Bench::new();
+    for (name, list) in [
+        ("mark.txt", &b"\xef\xbb\xbf3\r\n17\r\n1000\r\n2707\r\n"[..]),
+        ("column.csv", b"node_id\n3\n17\n1000\n2707\n"),
+        ("row.csv", b"3,17,1000,2707\n"),
+        ("commas.csv", b"\xef\xbb\xbf\"node\",\r\n3,\r\n17,\r\n1000,\r\n2707,\r\n"),
+        ("savetxt.txt", b"3.000e+00\n1.700e+01\n1.000e+03\n2.707e+03\n"),
+    ] {
+        bench.write(name, list);
+        assert_eq!(bench.nodes(&format!("certify cora.npz gcn.safetensors -Q 1 --nodes {name}")), MASKED, "{name}");
+    }
+    let rows = |share: &str| {
+        let told = bench.json(&format!("certify cora.npz gcn.safetensors -Q 3 --nodes 0-9 {share} --format json"));
+        told["run"]["budget"].clone()
+    };
+    assert_eq!(rows("-q 0.01"), rows("-q 1%"));
+    assert_eq!(rows("-q 0.01")["local"], 14);
+    assert_eq!(rows("-q 0.0")["local"], 0);
+    bench.done("certify cora.npz gcn.safetensors -Q 3 --nodes 0-9 --proofs shares.jsonl");
+    bench.done("check cora.npz gcn.safetensors shares.jsonl -Q 3 -q 0.01 --nodes 0-9");
+    // Both ends of an edge in a line.
+    bench.write("ends.csv", b"from,to\n");
+    bench.refused("certify cora.npz gcn.safetensors --edges remove -E 1 --nodes 0 --freeze-edges ends.csv", 2);
+    let graph = gcnproof::embedded::cora().0;
+    let to = graph.adjacency().outer_view(0).unwrap().indices()[0];
+    bench.write("ends.csv", format!("from,to\n0,{to}\n").as_bytes());
+    let told = bench.json(
+        "certify cora.npz gcn.safetensors --edges remove -E 1 --nodes 0 --freeze-edges ends.csv --keep-one-edge false --format json",
+    );
+    assert_eq!(
+        (told["run"]["edges"]["frozen"].as_array().unwrap().len(), &told["run"]["edges"]["keep_one"]),
+        (1, &json!(false))
+    );
+}
+
+/// What bounds leave open is searched unless one says otherwise, and a limit that was hit is named.
+#[test]
+fn the_search_is_the_default() {
+    let bench = Bench::new();
+    let undecided = |options: &str| {
+        let told = bench.json(&format!("certify cora.npz gcn.safetensors -Q 12 {options} --format json"));
+        (told["summary"]["all"]["undecided"].as_u64().unwrap(), told["run"]["effort"].clone())
+    };
+    let (open, quick) = undecided("--bounds-only");
+    assert!(open > 0);
+    assert_eq!((&quick["level"], &quick["time_limit"]), (&json!("bounds"), &Value::Null));
+    let (none, usual) = undecided("");
+    assert_eq!((none, &usual["level"], &usual["time_limit"]), (0, &json!("complete"), &json!(5.0)));
+    let (none, complete) = undecided("--complete");
+    assert_eq!((none, &complete["level"], &complete["time_limit"]), (0, &json!("complete"), &Value::Null));
+    assert_eq!(undecided("--bound paper").1["level"], "bounds");
+    assert_eq!(undecided("--omega optimal --nodes 0-99").1["level"], "optimal");
+    let told = bench.done("certify cora.npz gcn.safetensors -Q 12 --time-limit 0");
+    assert!(told.contains(" nodes was stopped at its limit of 0 s"), "{told}");
+    assert!(!bench.done("certify cora.npz gcn.safetensors -Q 12").contains("was stopped"));
+    // The same of radii, and of one attack.
+    let told = bench.done("radius cora.npz gcn.safetensors --max-Q 8 --nodes 0-99 --time-limit 0");
+    assert!(told.contains("the search was stopped at its limit of 0 s"), "{told}");
+    let noted =
+        bench.run("collective cora.npz gcn.safetensors -Q 8 --rows count --swaps 1 --nodes 0-99 --time-limit 0");
+    assert!(joined(&noted.stderr).contains("was stopped at its limit of 0 s for"), "{}", joined(&noted.stderr));
+    // A run of an older version goes on if one says what it was.
+    let line = "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out rows.csv";
+    bench.done(&format!("{line} --bounds-only"));
+    assert!(bench.refused(&format!("{line} --resume"), 2).contains("--bounds-only"));
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --bounds-only --out rows.csv --resume");
+}
+
+#[test]
+fn help_is_short_and_help_is_long() {
+    let bench = Bench::new();
+    let short = bench.done("certify -h");
+    // Continued lines are indented further.
+    let is_option = |line: &&str| line.trim_start().starts_with('-') && line.len() - line.trim_start().len() <= 6;
+    let options = short.lines().filter(is_option).count();
+    assert!(options <= 11 && short.lines().count() <= 45, "{options} options in {} lines", short.lines().count());
+    for word in ["anchored", "Ω", "column generation", "envelope"] {
+        assert!(!short.contains(word), "{short}");
+    }
+    let long = bench.done("certify --help");
+    for option in ["--freeze-nodes", "--message-passing", "--deployed", "--complete", "--margins", "--unit-roundoff"] {
+        let listed = |help: &str| help.lines().any(|line| line.trim_start().starts_with(option));
+        assert!(listed(&long) && !listed(&short), "{option}");
+    }
 }
 
 #[test]
@@ -676,6 +802,23 @@ fn words_that_once_misled() {
     bench.write("q.txt", "1\n2\n".repeat(1354).as_bytes());
     let told = bench.done("certify cora.npz gcn.safetensors -Q 1 --local-file q.txt --flips add --nodes 0-2");
     assert!(told.contains("flips in all, q given by node; attributes may only be added\n"), "{told}");
+    // Where nothing can be attacked, that is said.
+    for frozen in ["-q 0", "--freeze-nodes 0-2707", "--freeze-attributes 0-1432"] {
+        for command in ["certify cora.npz gcn.safetensors -Q 1", "radius cora.npz gcn.safetensors --max-Q 1"] {
+            let noted = joined(&bench.run(&format!("{command} --nodes 0-2 {frozen}")).stderr);
+            assert!(noted.contains("nothing can be attacked"), "{command} {frozen}: {noted}");
+        }
+    }
+    let noted = joined(&bench.run("certify cora.npz gcn.safetensors --edges remove -E 1 -e 0 --nodes 0-2").stderr);
+    assert!(noted.contains("nothing can be attacked"), "{noted}");
+    // A node that no attack was found for has no smallest attack.
+    let told = bench.done("radius cora.npz gcn.safetensors --max-Q 0 --nodes 0-9");
+    assert!(told.contains("> 0") && told.contains("≥ 1.00"), "{told}");
+    // All nodes of Cora are labelled: no row of the table repeats another.
+    let told = bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9");
+    assert!(!told.contains("\nlabelled") && told.contains("margin: how far"), "{told}");
+    let told = bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --labelled 0-4");
+    assert!(told.contains("\nlabelled") && told.contains("\nunlabelled"), "{told}");
     // What the operating system says is said once.
     for line in [
         "certify nosuch.npz gcn.safetensors -Q 1",
@@ -727,6 +870,24 @@ fn an_interrupted_radius_has_no_mean() {
     assert!(said.contains("of 2708 nodes: no mean") && !said.contains("largest certified Q"), "{said}");
 }
 
+/// Ctrl-C before the first budget is done: one line says so.
+#[test]
+fn an_interrupted_attack_is_one_line() {
+    let bench = Bench::new();
+    std::fs::copy("../fixtures/cora_pyg_3layer.safetensors", bench.path("deep.safetensors")).unwrap();
+    for out in ["", " --out curve.csv"] {
+        let mut command =
+            bench.command(&format!("collective cora.npz deep.safetensors --budgets 500,1000 --complete{out}"));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let done = child.wait_with_output().unwrap();
+        let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+        assert_eq!(done.status.code(), Some(130), "{said}");
+        assert!(said.lines().count() == 1 && said.contains("interrupted"), "{said}");
+    }
+}
+
 #[test]
 fn layers_have_names_of_their_own() {
     let bench = Bench::new();
@@ -768,7 +929,9 @@ fn an_explanation_says_how_many_flips_suffice() {
     let attack = &machine["explanation"]["attack"];
     let needed = attack["sufficient"].as_u64().unwrap() as usize;
     let steps = attack["steps"].as_array().unwrap();
-    assert!(needed >= 1 && needed <= steps.len(), "{attack}");
+    // Only flips that are needed are listed, and the text says so before it lists them.
+    assert!(needed >= 1 && needed == steps.len(), "{attack}");
+    assert!(told.find("suffice").unwrap() < told.find("margin  ").unwrap_or(usize::MAX), "{told}");
     assert!(steps[needed - 1]["margin"].as_f64().unwrap() <= 0.0, "{attack}");
     // So many flips are a budget that breaks the node.
     let broken =

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use gcnproof::Verdict;
 use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{GraphOptions, read_graph};
+use gcnproof_results::record::NodeRecord;
 use serde_json::Value;
 
 use crate::{gcnproof, text};
@@ -43,7 +45,7 @@ impl Folder {
     /// Makes a report and gives back its page; standard output is JSON.
     fn report(&self, arguments: &[&str]) -> (String, Value) {
         let out = self.at("page.html");
-        let done = gcnproof(&[&["report", "--out", &out, "--format", "json"], arguments].concat());
+        let done = gcnproof(&[&["report", "--out", &out, "--force", "--format", "json"], arguments].concat());
         assert!(done.status.success(), "{arguments:?}: {}", message(&done));
         let page = std::fs::read_to_string(out).unwrap();
         for picture in page.split("<svg ").skip(1).filter_map(|rest| rest.split("</svg>").next()) {
@@ -63,8 +65,9 @@ impl Folder {
     }
 }
 
+/// Pictures: each is there for wide and for narrow pages.
 fn svgs(page: &str) -> usize {
-    page.matches("<svg ").count()
+    page.matches("<svg ").count() / 2
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn one_result_file_is_enough() {
         let results = folder.certify(&format!("rows.{extension}"), &["-Q", "5", "--complete"]);
         let (page, told) = folder.report(&[&results, "--graph", GRAPH]);
         // Shares at one Q, surroundings, flips, cost; no other model, no sample, no training log, no attack for all.
-        assert_eq!((svgs(&page), told["drawn"].as_u64()), (4, Some(4)), "{extension}");
+        assert_eq!((svgs(&page), told["drawn"].as_u64()), (5, Some(5)), "{extension}");
         let missing: Vec<u64> =
             told["missing"].as_array().unwrap().iter().map(|m| m["figure"].as_u64().unwrap()).collect();
         assert_eq!(missing, [2, 3, 5, 8]);
@@ -248,16 +251,16 @@ fn different_budgets_are_told_apart() {
     let three = folder.certify("c.parquet", &["-Q", "6", "-q", "1", "--margins", "tight"]);
     let (page, told) = folder.report(&[&one, &three]);
     assert!(!page.contains("different budgets"));
-    assert_eq!(told["drawn"], 4);
+    assert_eq!(told["drawn"], 5);
     let csv = std::fs::read_to_string(folder.path("page-figures/fig1_shares_a.csv")).unwrap();
     assert!(
-        csv.contains("our bounds,3,") && csv.contains("our bounds,6,") && csv.contains("the paper's bound,6,"),
+        csv.contains("exact search,3,") && csv.contains("exact search,6,") && csv.contains("the paper's bound,6,"),
         "{csv}"
     );
     // A description with words of a later version is not guessed at.
     let sidecar = folder.path("a.parquet.run.json");
     let written = std::fs::read_to_string(&sidecar).unwrap();
-    let later = written.replace("\"level\": \"bounds\"", "\"level\": \"oracle\"");
+    let later = written.replace("\"level\": \"complete\"", "\"level\": \"oracle\"");
     assert_ne!(later, written);
     std::fs::write(&sidecar, later).unwrap();
     let (page, _) = folder.report(&[&one]);
@@ -324,6 +327,10 @@ fn a_study_is_resumed_and_reported_with_a_training_log() {
     // Everything is there: nothing is computed again, and no byte changes.
     let file = folder.path("study/cora_pyg.bounds.parquet");
     let before = std::fs::read(&file).unwrap();
+    let refused = gcnproof(&base);
+    let told = message(&refused);
+    assert!(refused.status.code() == Some(2) && told.contains("--resume") && told.contains("--force"), "{told}");
+    let base = [&base[..], &["--resume"]].concat();
     assert!(gcnproof(&base).status.success());
     assert_eq!(std::fs::read(&file).unwrap(), before);
     // With the exact curve the rest is added beside.
@@ -337,7 +344,7 @@ fn a_study_is_resumed_and_reported_with_a_training_log() {
     file.labels = None;
     let unlabelled = folder.at("unlabelled.npz");
     write_graph_npz(Path::new(&unlabelled), &file).unwrap();
-    let done = gcnproof(&["study", &unlabelled, MODEL, "--nodes", "0", "--out", &study]);
+    let done = gcnproof(&["study", &unlabelled, MODEL, "--nodes", "0", "--resume", "--out", &study]);
     assert!(done.status.code() == Some(2) && message(&done).contains("another graph"), "{}", message(&done));
     let log = folder.at("log.jsonl");
     std::fs::write(
@@ -391,4 +398,154 @@ fn a_node_is_explained() {
     assert!(deep.status.success() && text(&deep.stdout).contains("layers above"), "{}", text(&deep.stdout));
     let done = gcnproof(&["explain", GRAPH, MODEL, "--node", "2708"]);
     assert!(done.status.code() == Some(2) && message(&done).contains("2707"));
+}
+
+/// Results about other nodes are never added up: each set of nodes has its own figures, and each figure says which nodes and commands.
+#[test]
+fn every_number_is_about_one_set_of_nodes() {
+    let folder = Folder::new();
+    let verdicts = folder.certify("verdicts.parquet", &["-Q", "4"]);
+    let radii = folder.at("radii.parquet");
+    let few = ["radius", GRAPH, MODEL, "--nodes", "0-29", "--max-Q", "5", "--out", &radii];
+    assert!(gcnproof(&few).status.success());
+    let (page, told) = folder.report(&[&verdicts, &radii, "--graph", GRAPH]);
+    assert!(page.contains("are about different nodes (30 of 2708 nodes (0-29); 80 of 2708 nodes (0-79))"), "{told}");
+    // Two groups, and none of them has both verdicts and radii.
+    for (csv, nodes) in [
+        ("fig4_surroundings_verdicts__80_of_2708_nodes__0-79", 80),
+        ("fig4_surroundings_radii__30_of_2708_nodes__0-29", 30),
+    ] {
+        let numbers = std::fs::read_to_string(folder.path("page-figures").join(format!("{csv}.csv"))).unwrap();
+        assert_eq!(numbers.lines().count(), nodes + 1, "{csv}");
+    }
+    let overview = page.split("<table id=\"overview\"").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(overview.contains("80 of 2708 nodes (0-79)") && overview.contains("robust and correct"), "{overview}");
+    // The mean of what is certified stands in the line of the nodes that it is the mean of.
+    let line = |nodes: &str| overview.split("<tr>").find(|line| line.contains(nodes)).expect(nodes);
+    assert!(line("80 of 2708").contains("data-label=\"mean certified Q\">–"), "{overview}");
+    assert!(
+        line("30 of 2708").contains("Q up to 5") && line("30 of 2708").contains("data-label=\"robust\">–"),
+        "{overview}"
+    );
+    // Beside every figure: how many nodes, which, and the whole command.
+    let figures: Vec<&str> = page.split("<figure ").skip(1).collect();
+    assert!(figures.len() >= 7);
+    for figure in figures {
+        let figure = figure.split("</figure>").next().unwrap();
+        let made = figure.split("<div class=\"made\">").nth(1).expect(figure);
+        let one = |nodes: &str, command: &str| made.contains(nodes) && made.contains(command);
+        assert!(
+            one("80 of 2708 nodes (0-79)", "gcnproof certify GRAPH MODEL -Q 4 -q 14 --nodes 0-79</code>")
+                || one("30 of 2708 nodes (0-29)", "gcnproof radius GRAPH MODEL --max-Q 5 -q 14 --nodes 0-29</code>"),
+            "{made}"
+        );
+        assert!(figure.contains("<a href=\"page-figures/fig"), "the numbers are a link");
+    }
+    // The same nodes are one population.
+    let same = folder.at("same.parquet");
+    assert!(gcnproof(&["radius", GRAPH, MODEL, "--nodes", "0-79", "--max-Q", "5", "--out", &same]).status.success());
+    let (page, _) = folder.report(&[&verdicts, &same, "--graph", GRAPH]);
+    assert!(!page.contains("are about different nodes") && page.contains("mean certified Q"));
+}
+
+/// Verdicts for the network as it runs are in the table, the figures and the commands.
+#[test]
+fn verdicts_as_deployed_are_reported() {
+    let folder = Folder::new();
+    let results = folder.certify("rows.parquet", &["-Q", "4", "--deployed", "float32", "--unit-roundoff", "2^-8"]);
+    let (page, _) = folder.report(&[&results, "--graph", GRAPH]);
+    for part in [
+        "as deployed in a format with unit roundoff 2^-8",
+        "that depend on rounding",
+        "--deployed float32 --unit-roundoff 2^-8 --nodes 0-79",
+        "\"title\":\"as deployed\"",
+        "<b>As deployed.</b>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let rows = gcnproof(&["summary", &results, "--format", "json"]);
+    let told: Value = serde_json::from_slice(&rows.stdout).unwrap();
+    let deployed = &told[0]["verdicts"][0]["deployed"];
+    let sum: u64 = ["robust", "non_robust", "rounding_dependent", "undecided"]
+        .iter()
+        .map(|key| deployed[key].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, 80);
+    // In so coarse a format less holds than exactly.
+    assert!(deployed["robust"].as_u64() < told[0]["verdicts"][0]["robust"].as_u64(), "{told}");
+}
+
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let folder = Folder::new();
+    let results = folder.certify("rows.parquet", &["-Q", "2"]);
+    folder.report(&[&results]);
+    let before = std::fs::read(folder.path("page.html")).unwrap();
+    let again = gcnproof(&["report", &results, "--out", &folder.at("page.html")]);
+    assert!(again.status.code() == Some(2) && message(&again).contains("--force"), "{}", message(&again));
+    assert_eq!(std::fs::read(folder.path("page.html")).unwrap(), before);
+    let again = gcnproof(&["report", &results, "--force", "--title", "Anew", "--out", &folder.at("page.html")]);
+    assert!(again.status.success() && std::fs::read(folder.path("page.html")).unwrap() != before);
+}
+
+/// `summary` counts what is in a file: by correctness, class and split.
+#[test]
+fn a_summary_has_classes_splits_and_correctness() {
+    let folder = Folder::new();
+    let results = folder.certify("rows.parquet", &["-Q", "3"]);
+    let rows: Vec<NodeRecord> = gcnproof_results::read(Path::new(&results), NodeRecord::SCHEMA).unwrap();
+    let asked = ["summary", &results, "--graph", GRAPH, "--split", "train=0-9", "--split", "none=2000"];
+    let done = gcnproof(&[&asked[..], &["--format", "json"]].concat());
+    assert!(done.status.success(), "{}", message(&done));
+    let told: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let lines = told[0]["verdicts"].as_array().unwrap();
+    let line = |part: &str| lines.iter().find(|line| line["part"] == part).unwrap_or_else(|| panic!("{part}: {told}"));
+    let count = |fits: &dyn Fn(&NodeRecord) -> bool| rows.iter().filter(|row| fits(row)).count();
+    assert_eq!(line("all")["nodes"], 80);
+    assert_eq!(line("all")["robust"], count(&|row| row.verdict == Verdict::Robust));
+    let right = |row: &NodeRecord| row.label == Some(row.predicted);
+    assert_eq!(line("predicted correctly")["nodes"], count(&right));
+    assert_eq!(line("predicted wrongly")["nodes"], 80 - count(&right));
+    let both = count(&|row| right(row) && row.verdict == Verdict::Robust) as f64 / 80.0;
+    assert!((line("all")["robust_and_correct"].as_f64().unwrap() - both).abs() < 1e-12);
+    assert_eq!((line("split train")["nodes"].as_u64(), line("split none")["nodes"].as_u64()), (Some(10), Some(0)));
+    let classes = lines.iter().filter(|line| line["part"].as_str().unwrap().starts_with("label "));
+    assert_eq!(classes.map(|line| line["nodes"].as_u64().unwrap()).sum::<u64>(), 80);
+    // For people.
+    let told = gcnproof(&asked);
+    let table = text(&told.stdout);
+    for part in [
+        "made by gcnproof certify GRAPH MODEL -Q 3 -q 14 --nodes 0-79",
+        "80 of 2708 nodes (0-79)",
+        "label Neural_Networks",
+        "split train",
+        "robust and correct",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let radii = folder.at("radii.csv");
+    assert!(gcnproof(&["radius", GRAPH, MODEL, "--nodes", "0-29", "--max-Q", "5", "--out", &radii]).status.success());
+    let told = gcnproof(&["summary", &radii]);
+    assert!(
+        text(&told.stdout).contains("mean certified Q") && text(&told.stdout).contains("at Q = 5"),
+        "{}",
+        text(&told.stdout)
+    );
+    let wrong = gcnproof(&["summary", &results, "--split", "0-9"]);
+    assert!(wrong.status.code() == Some(2) && message(&wrong).contains("train=0-139"), "{}", message(&wrong));
+}
+
+/// A witness has no flip that could be left out, whatever the budget: with less of it, the class is kept.
+#[test]
+fn witnesses_do_not_grow_with_the_budget() {
+    let folder = Folder::new();
+    let results = folder.certify("rows.jsonl", &["-Q", "12"]);
+    let rows: Vec<NodeRecord> = gcnproof_results::read(Path::new(&results), NodeRecord::SCHEMA).unwrap();
+    let broken: Vec<&NodeRecord> = rows.iter().filter(|row| row.verdict == Verdict::NonRobust).collect();
+    assert!(broken.len() > 10);
+    let sizes: std::collections::BTreeSet<usize> = broken.iter().map(|row| row.witness.len()).collect();
+    assert!(sizes.len() > 3 && sizes.iter().any(|size| *size < 4), "{sizes:?}");
+    // The page's slider therefore knows when each of them breaks.
+    let (page, _) = folder.report(&[&results, "--graph", GRAPH, "--model", MODEL]);
+    assert!(page.contains("\"attacked\":["));
 }

@@ -87,9 +87,9 @@ fn the_rules_are_written_once() {
     assert!(python.contains("_native.RULES"));
     for word in &gcnproof_check::WORDS {
         let name = format!("--{}", word.long);
-        assert!(help(&["check", "-h"]).contains(&name), "{name}");
+        assert!(help(&["check", "--help"]).contains(&name), "{name}");
         let of_check = ["bound", "attacked-nodes", "expect-last-edges"];
-        assert!(of_check.contains(&word.long) || help(&["certify", "-h"]).contains(&name), "{name}");
+        assert!(of_check.contains(&word.long) || help(&["certify", "--help"]).contains(&name), "{name}");
     }
 }
 

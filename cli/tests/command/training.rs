@@ -101,6 +101,12 @@ fn a_killed_run_is_resumed_to_the_same_model_and_log() {
     let _ = child.kill();
     child.wait().unwrap();
     if checkpoint.exists() {
+        // Run again as it was, it would lose what was trained so far: it refuses, and the checkpoint stays.
+        let kept = std::fs::read(&checkpoint).unwrap();
+        let refused = run(&killed);
+        let told = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && told.contains("--resume") && told.contains("--force"), "{told}");
+        assert!(kept == std::fs::read(&checkpoint).unwrap());
         let resumed = run(&[&killed[..], &["--resume".to_string()]].concat());
         assert!(resumed.status.success(), "{}", text(&resumed.stderr));
         assert!(text(&resumed.stderr).contains("resuming"));

@@ -192,22 +192,22 @@ fn rows_that_contradict_themselves_are_seen() {
         answer(&["radius", "g.npz", "m.npz", "-q", "1", "--max-Q", "3", "--complete", "--message-passing", "sum"]);
     for row in radii["rows"].as_array().unwrap() {
         changed::<RadiusRecord>(row, &json!({})).check().unwrap();
-        let contradiction = json!({ "certified_q_global": 2, "attacked_q_global": 2, "witness": [[0, 0], [1, 0]] });
+        let contradiction = json!({ "certified": 2, "attacked": 2, "witness": [[0, 0], [1, 0]] });
         assert!(changed::<RadiusRecord>(row, &contradiction).check().is_err());
-        let short = json!({ "certified_q_global": 1, "attacked_q_global": 3, "witness": [[0, 0], [1, 0]] });
+        let short = json!({ "certified": 1, "attacked": 3, "witness": [[0, 0], [1, 0]] });
         assert!(changed::<RadiusRecord>(row, &short).check().is_err());
     }
 
     let collective = answer(&["collective", "g.npz", "m.npz", "-q", "1", "-Q", "2", "--message-passing", "sum"]);
     let row = &collective["rows"][0];
     changed::<CollectiveRecord>(row, &json!({})).check().unwrap();
-    let base = json!({ "counted": 9, "robust": 2, "bound": 5, "fractional_bound": 5.5, "broken": 1, "broken_nodes": "4", "flips": [[0, 0]] });
+    let base = json!({ "counted": 9, "robust": 2, "bound": 5, "fractional_bound": 5.5, "broken": 1, "broken_nodes": [4], "flips": [[0, 0]] });
     let row = serde_json::to_value(changed::<CollectiveRecord>(row, &base)).unwrap();
     changed::<CollectiveRecord>(&row, &json!({})).check().unwrap();
     for changes in [
         json!({ "bound": 0, "fractional_bound": 0.5 }),
         json!({ "bound": 8, "fractional_bound": 8.0 }),
-        json!({ "broken_nodes": "4 5" }),
+        json!({ "broken_nodes": [4, 5] }),
         json!({ "fractional_bound": 4.5 }),
         json!({ "flips": [[0, 0], [1, 0], [2, 0]] }),
     ] {
@@ -224,7 +224,7 @@ fn rows_that_contradict_themselves_are_seen() {
     let radii = answer(&[&["radius"], &removals[..], &["--max-E", "2"]].concat());
     for row in radii["rows"].as_array().unwrap() {
         changed::<EdgeRadiusRecord>(row, &json!({})).check().unwrap();
-        let contradiction = json!({ "certified_edges": 5, "attacked_edges": 1, "witness_edges": [[0, 1]] });
+        let contradiction = json!({ "certified": 5, "attacked": 1, "witness": [[0, 1]] });
         assert!(changed::<EdgeRadiusRecord>(row, &contradiction).check().is_err());
     }
 }
@@ -246,7 +246,7 @@ fn a_contradiction_stops_the_run_and_keeps_its_files() {
     let subject = Subject::Pair { node: 1, reference: 0, class: 1 };
     let mut bad = rows[1].clone();
     bad.contradiction = Some(Contradiction::new(subject, "a bound of 3", "a margin of 2"));
-    let found = arguments.rows(
+    let found = arguments.run().rows(
         NodeRecord::SCHEMA,
         &description,
         &keys,
@@ -275,6 +275,7 @@ fn a_contradiction_stops_the_run_and_keeps_its_files() {
     // What was written before is there, and the run goes on with the others.
     arguments.resume = true;
     let (all, interrupted) = arguments
+        .run()
         .rows(
             NodeRecord::SCHEMA,
             &description,

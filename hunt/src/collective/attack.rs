@@ -6,12 +6,11 @@ use gcnproof_check::format::Convention;
 use gcnproof_check::{Options, Summary, check};
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::case::Case;
 use crate::collective::keep;
-use crate::collective::look::Program;
+use crate::collective::program::Program;
 use crate::collective::truth::{Scope, Worst, worst};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf};
 use crate::network::Flips;
 use crate::player::{guard, operators, stopped};
@@ -157,12 +156,13 @@ pub fn proof(case: &Case, scope: &Scope, program: &Program) -> Result<Option<Vec
         nodes: scope.nodes.as_deref(),
     };
     let proved = work.prove(&certifier, global, &[], subject).map_err(|reason| reason.to_string())?;
-    let Some(Proved { outcome, lines }) = proved else { return Ok(None) };
+    let Some(Proved { outcome, proof }) = proved else { return Ok(None) };
     if let Some(contradiction) = outcome.contradiction {
         return Err(contradiction.to_string());
     }
     let value = |line| serde_json::to_value(line).map_err(|error| error.to_string());
-    lines.into_iter().map(value).collect::<Result<Vec<Value>, String>>().map(Some)
+    let lines = proof.into_iter().flat_map(|proof| proof.into_line().into_lines());
+    lines.map(value).collect::<Result<Vec<Value>, String>>().map(Some)
 }
 
 /// Changes one or a few things of a file.

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`truth`] | how many predictions the worst perturbation breaks |
+//! | [`program`] | a case as the program sees it |
 //! | [`look`] | bound and attack of the program, with all ways to bound |
 //! | [`attack`] | own, tampered and forged files |
 //! | [`keep`] | files of a finding |
@@ -10,4 +11,5 @@
 pub mod attack;
 pub mod keep;
 pub mod look;
+pub mod program;
 pub mod truth;

@@ -6,11 +6,11 @@ use gcnproof_check::format::{Header, Line};
 use gcnproof_check::{Checker, Statement};
 use serde_json::{Value, json};
 
-use crate::area::{Area, AreaCounts};
+use crate::area::Area;
 use crate::compare::admissible;
 use crate::deployed::execution::{Aim, Deployment};
-use crate::deployed::look::{Program, options};
-use crate::finding::{Counts, Kind};
+use crate::deployed::program::{Program, options};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
 use crate::player::{How, guard, stopped};
 use crate::random::Random;
@@ -130,7 +130,7 @@ pub fn attack(
         let Some(reference) = truth.reference else { continue };
         let answer = guard(|| {
             let result = program.certifier.certify_class(node, reference, truth.predicted, &mut workspace);
-            let line = result.proof_line(&checkers[0]);
+            let line = result.proof_line(&checkers[0]).into_line();
             (result, line)
         });
         let Ok((result, line)) = answer else {

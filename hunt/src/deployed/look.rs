@@ -5,16 +5,16 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::{Certifier, DeployedVerdict, Execution, Graph, Network, NodeResult, Problem, proof};
-use gcnproof_check::format::{Convention, Deployed, Header};
+use gcnproof::{DeployedVerdict, Execution, NodeResult};
 
-use crate::area::{Area, AreaCounts};
+use crate::area::Area;
 use crate::deployed::attack;
 use crate::deployed::execution::{Aim, Deployment};
+use crate::deployed::program::{Program, options};
 use crate::exact::Exact;
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, budget, guard, stopped};
+use crate::player::{How, guard, stopped};
 use crate::random::Random;
 use crate::record::Record;
 use crate::terms::case::TermCase;
@@ -30,40 +30,6 @@ const EXECUTIONS: [usize; 2] = [2, 4];
 
 /// After this time the other nodes of a case are left out.
 const CASE: Duration = Duration::from_secs(4);
-
-/// A case as the program sees it.
-pub struct Program {
-    /// The certifier.
-    pub certifier: Certifier,
-    /// The header of its proofs.
-    pub header: Header,
-}
-
-impl Program {
-    /// Hands a case to the program.
-    ///
-    /// # Errors
-    /// If the program refuses it, or panics.
-    pub fn new(case: &TermCase, execution: Execution, how: How) -> Result<Program, String> {
-        guard(|| {
-            let base = &case.base;
-            let graph = Graph::from_file(base.graph.clone());
-            let network = Network::from_file(base.model.clone(), &[], &graph).map_err(|error| error.to_string())?;
-            let budget = budget(base, &graph)?;
-            let classes = if base.labels { Convention::Labels } else { Convention::Predicted };
-            let digests = (base.graph.digest.as_str(), base.model.digest.as_str());
-            let mut header = proof::header(digests, (&network, &[]), &budget, classes);
-            header.deployed = Some(Deployed {
-                precision: execution.precision,
-                operator_error: execution.operator_errors(&graph, &network),
-                flush_subnormals: execution.flush_subnormals,
-            });
-            let problem = Problem::new(graph, network, budget).map_err(|error| error.to_string())?;
-            let certifier = Certifier::builder(problem).effort(how.effort()).deployed(execution).proofs(true);
-            Ok(Program { certifier: certifier.stop(stopped).build(), header })
-        })?
-    }
-}
 
 /// Looks at a whole case; `attacks` components are taken for tampering and forging.
 pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
@@ -109,13 +75,6 @@ struct Watch<'a> {
     truths: &'a [Truth],
     counts: &'a AreaCounts,
     found: Vec<Record>,
-}
-
-/// The options of `certify` for an execution.
-pub fn options(execution: Execution, how: How) -> String {
-    let error = execution.operator_error.map(|ulps| format!(" --operator-error {ulps}")).unwrap_or_default();
-    let flush = if execution.flush_subnormals { " --flush-subnormals" } else { "" };
-    format!("--deployed float32{error}{flush} {}", how.options())
 }
 
 impl Watch<'_> {

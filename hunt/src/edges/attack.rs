@@ -9,14 +9,13 @@ use gcnproof_check::edges::format::{Header, Line};
 use gcnproof_check::edges::{Checker, Statement};
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::case::pattern;
 use crate::edges::case::{Edge, EdgeCase, Removable};
 use crate::edges::keep;
-use crate::edges::look::Program;
 use crate::edges::network::Rule;
+use crate::edges::program::Program;
 use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::change;
 use crate::numbers::step;
 use crate::player::{How, guard};
@@ -134,7 +133,9 @@ pub fn attack(
             let Some(reference) = truth.of.reference else { continue };
             let result = guard(|| program.certifier.for_class(node, reference));
             let Ok(Ok(result)) = result else { continue };
-            if let Ok(Line::Node(proof)) = guard(|| program.certifier.proof_line(&result, &ring.checkers[0])) {
+            if let Ok(Line::Node(proof)) =
+                guard(|| program.certifier.proof_line(&result, &ring.checkers[0]).into_line())
+            {
                 lines.push(json!({ "node": proof }));
             }
         }

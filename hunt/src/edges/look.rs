@@ -3,65 +3,23 @@
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
-use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeProblem, EdgeReason, EdgeResult, edge_header};
-use gcnproof::{Graph, Network, Operator, Verdict, radii};
-use gcnproof_check::edges::format::{Header, Line};
+use gcnproof::edges::{EdgeReason, EdgeResult};
+use gcnproof::{Verdict, radii};
+use gcnproof_check::edges::format::Line;
 use gcnproof_check::edges::{Checker, Statement};
-use gcnproof_check::format::Convention;
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::edges::case::{Edge, EdgeCase};
+use crate::edges::program::Program;
 use crate::edges::truth::{EdgeOracle, EdgeTruth};
 use crate::edges::{attack, keep};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::player::{How, guard, stopped};
 use crate::random::Random;
 use crate::record::Record;
 
 /// After this time the other nodes of a case are left out.
 const CASE: Duration = Duration::from_secs(4);
-
-/// A case as the program sees it.
-pub struct Program {
-    /// The certifier.
-    pub certifier: EdgeCertifier,
-    /// The header of its proofs.
-    pub header: Header,
-}
-
-impl Program {
-    /// Hands a case to the program.
-    ///
-    /// # Errors
-    /// If the program refuses it, or panics.
-    pub fn new(case: &EdgeCase, how: How) -> Result<Program, String> {
-        guard(|| {
-            let graph = Graph::from_file(case.graph.clone());
-            let rules: Vec<Operator> = case.rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>()?;
-            let network = Network::from_file(case.model.clone(), &rules, &graph).map_err(|error| error.to_string())?;
-            let local: Vec<i64> = case.budget.local.iter().map(|&e| e as i64).collect();
-            let frozen: Vec<(i64, i64)> = case.budget.frozen.iter().map(|&(i, j)| (j.into(), i.into())).collect();
-            let budget = EdgeBudget::per_node(&graph, case.budget.global as usize, &local)
-                .and_then(|budget| budget.keep_one(case.budget.keep_one).freeze_edges(&graph, &frozen))
-                .map_err(|error| error.to_string())?;
-            let classes = if case.labels { Convention::Labels } else { Convention::Predicted };
-            let header = edge_header(("graph", "model"), (&network, &rules), &budget, classes);
-            let problem = EdgeProblem::new(graph, network, budget).map_err(|error| error.to_string())?;
-            let certifier = EdgeCertifier::new(problem).effort(how.effort()).proofs(true).stop(stopped);
-            Ok(Program { certifier, header })
-        })?
-    }
-
-    /// The result of a node for a class.
-    fn decide(&self, node: usize, class: Option<usize>) -> Result<EdgeResult, String> {
-        guard(|| match class {
-            Some(class) => self.certifier.for_class(node, class),
-            None => self.certifier.one(node),
-        })?
-        .map_err(|error| error.to_string())
-    }
-}
 
 /// Everything that one look at a case needs.
 pub struct Look<'a> {
@@ -219,7 +177,7 @@ impl Look<'_> {
     /// The program's own proof, shown to both kinds of arithmetic.
     fn own_proof(&mut self, program: &Program, result: &EdgeResult, checkers: &[Checker; 2], header: &Value) {
         let node = result.node;
-        let line = match guard(|| program.certifier.proof_line(result, &checkers[0])) {
+        let line = match guard(|| program.certifier.proof_line(result, &checkers[0]).into_line()) {
             Ok(line) => line,
             Err(problem) => return self.report(Kind::Crash, node, problem, None),
         };

@@ -4,13 +4,13 @@ use gcnproof_check::format::Convention;
 use gcnproof_check::{Attack, Options, Question};
 use serde_json::json;
 
-use crate::area::AreaCounts;
 use crate::case::{Rule, Way};
 use crate::collective::attack::proof;
 use crate::collective::keep;
-use crate::collective::look::{Program, graph};
+use crate::collective::look::graph;
+use crate::collective::program::Program;
 use crate::collective::truth::worst;
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
 use crate::player::{How, guard};
 use crate::questions::flips::statement;

@@ -6,13 +6,12 @@ use gcnproof_check::format::{Convention, Local};
 use gcnproof_check::{Attack, Options, Question};
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::edges::case::EdgeCase;
 use crate::edges::generate::generate;
 use crate::edges::keep;
-use crate::edges::look::Program;
+use crate::edges::program::Program;
 use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::player::{How, guard};
 use crate::questions::{ask, false_answers, near, near_locals, some_nodes, tampered, text};
 use crate::random::Random;
@@ -44,7 +43,7 @@ fn own_file(case: &EdgeCase) -> Option<(Value, Vec<Value>)> {
     for (node, truth) in truths.iter().enumerate() {
         let Some(reference) = truth.of.reference else { continue };
         let Ok(Ok(result)) = guard(|| program.certifier.for_class(node, reference)) else { continue };
-        if let Ok(line @ Line::Node(_)) = guard(|| program.certifier.proof_line(&result, &checker)) {
+        if let Ok(line @ Line::Node(_)) = guard(|| program.certifier.proof_line(&result, &checker).into_line()) {
             lines.extend(serde_json::to_value(&line));
         }
     }

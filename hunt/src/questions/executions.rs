@@ -6,10 +6,10 @@ use gcnproof_check::format::Line;
 use gcnproof_check::{Attack, Checker, Execution, Options, Question, Statement, Verdict};
 use serde_json::{Value, json};
 
-use crate::area::{Area, AreaCounts};
+use crate::area::Area;
 use crate::deployed::execution::{Aim, Deployment};
-use crate::deployed::look::Program;
-use crate::finding::{Counts, Kind};
+use crate::deployed::program::Program;
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
 use crate::player::{How, guard};
 use crate::questions::flips::statement;
@@ -52,7 +52,7 @@ fn own_file(case: &TermCase, stated: gcnproof::Execution) -> Option<(Value, Vec<
         let Some(reference) = truth.reference else { continue };
         let line = guard(|| {
             let result = program.certifier.certify_class(node, reference, truth.predicted, &mut workspace);
-            result.proof_line(&checker)
+            result.proof_line(&checker).into_line()
         });
         if let Ok(line @ Line::Node(_)) = line {
             lines.extend(serde_json::to_value(&line));

@@ -4,9 +4,9 @@ use gcnproof_check::format::{BudgetStatement, Convention, Direction, Line, Local
 use gcnproof_check::{Attack, Checker, Execution, Options, Question};
 use serde_json::{Value, json};
 
-use crate::area::{Area, AreaCounts};
+use crate::area::Area;
 use crate::case::{Case, Rule, Way};
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::generate::generate;
 use crate::keep::describe;
 use crate::network::Flips;

@@ -24,9 +24,6 @@ use crate::player::stopped;
 use crate::random::Random;
 use crate::record::Record;
 
-/// Files are shorter than this.
-pub const LONGEST: usize = 4096;
-
 /// What a search for expensive files is told.
 #[derive(Clone, Debug)]
 pub struct Settings {

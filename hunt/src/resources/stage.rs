@@ -52,7 +52,7 @@ pub fn write_all(folder: &Path) -> io::Result<Vec<Stage>> {
         |n: u32| -> Vec<Vec<u32>> { (0..n).map(|i| if i < 2 { (2..n).collect() } else { vec![0, 1] }).collect() };
     let all = [
         ("a star of 30,001 nodes", star(30_001), 3, vec![4, 2]),
-        ("a star of 3,000 nodes and 4 layers", star(3_000), 50, vec![8, 8, 8, 3]),
+        ("a star of 100 nodes and 4 layers", star(100), 50, vec![8, 8, 8, 3]),
         ("two hubs with 2,000 leaves", hubs(2_002), 20, vec![16, 4]),
         ("a complete graph of 150 nodes", complete(150), 100, vec![16, 4]),
         ("a ring of 20,000 nodes", ring(20_000), 10, vec![4, 2]),

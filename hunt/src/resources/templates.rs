@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use crate::mutate::change;
 use crate::random::Random;
-use crate::resources::LONGEST;
 use crate::resources::stage::Stage;
 use crate::resources::zstd::{Block, frame};
+
+/// Files are shorter than this.
+const LONGEST: usize = 4096;
 
 /// A file to be shown.
 pub struct File {

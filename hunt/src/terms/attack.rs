@@ -4,9 +4,8 @@ use gcnproof_check::format::NodeProof;
 use gcnproof_check::{Checker, Reason};
 use serde_json::{Value, json};
 
-use crate::area::AreaCounts;
 use crate::case::Case;
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf, split};
 use crate::player::guard;
 use crate::random::Random;

@@ -5,10 +5,10 @@ use gcnproof_check::format::{Claim, Line};
 use gcnproof_check::{Checker, Statement};
 use serde_json::{Value, json};
 
-use crate::area::{Area, AreaCounts};
+use crate::area::Area;
 use crate::claim::is_true_by;
 use crate::compare::compare;
-use crate::finding::{Counts, Kind};
+use crate::finding::{AreaCounts, Counts, Kind};
 use crate::player::{How, Player, guard, stopped};
 use crate::random::Random;
 use crate::record::Record;

@@ -14,24 +14,16 @@ from ..selection import Subject, is_path
 
 
 @dataclass(frozen=True)
-class Asked:
+class Shared:
     """What is asked of every node."""
 
-    kind: str
-    """`certify` or `radius`."""
-    Q: int
-    """For radii, the largest that is tried."""
-    attacker: dict[str, Any]
-    search: dict[str, Any]
-    class_: str = "predicted"
-    bound: str = "best"
-    proofs: bool = False
+    attack: dict[str, Any]
+    asked: dict[str, Any]
+    proofs: bool
 
-    def job(self, graph: _native.Graph, network: _native.Network) -> _native.Job:
+    def question(self, graph: _native.Graph, network: _native.Network) -> _native.Question:
         """The same for the native module."""
-        if self.kind == "radius":
-            return _native.Job.radii(graph, network, self.Q, self.attacker, self.search)
-        return _native.Job.verdicts(graph, network, self.Q, self.attacker, self.search, self.class_, self.bound, self.proofs)
+        return _native.Question(graph, network, self.attack, self.asked)
 
 
 @dataclass(frozen=True)

@@ -2,50 +2,60 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from .. import _native
-from ..calls import Direction, _path, _search, _tell
-from ..errors import IncompleteRun, InputError
+from ..asking import Asked, Class, Deployed, More, Path, files_of, tell
+from ..calls import Attack, Call, Limited, radii, verdicts
+from ..errors import InputError
 from ..progress import Listener, Progress
 from ..results import Radii, Results
-from ..selection import Subject, attacker, flips as _flips, selected, threads as _threads
-from .asked import Asked, Parcel
+from ..selection import Subject, threads as _threads
+from .asked import Parcel, Shared
 from .batches import plan, weights
 from .driver import Driver, engine
 
-Path = str | os.PathLike[str]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Spread(More, total=False):
+    """The other arguments of `gcnproof.certify`."""
+
+    nodes: Any
+    class_: Class
+    complete: bool | None
+    minimize: bool
+    time_limit: float | None
+    deployed: Deployed
+    call: Call
+    progress: bool | Listener
+    proofs: Path | None
+    out: Path | None
+
+
+class SpreadRadii(Limited, total=False):
+    """The other arguments of `gcnproof.radius`."""
+
+    q: Any
+    nodes: Any
+    complete: bool | None
+    time_limit: float | None
+    deployed: Deployed
+    call: Call
+    progress: bool | Listener
+    out: Path | None
 
 
 def certify(
     model: Any,
     data: Any,
-    Q: int,
-    q: Any,
+    attack: Attack | int | None = None,
+    q: Any = None,
     *,
     address: str | None = None,
-    complete: bool = False,
-    minimize: bool = False,
-    nodes: Any = None,
-    flips: Direction = "both",
-    freeze_nodes: Any = None,
-    freeze_attributes: Any = None,
-    class_: Literal["predicted", "labels"] = "predicted",
-    bound: Literal["best", "paper", "anchored"] = "best",
-    time_limit: float | None = None,
-    deployed: Literal["float32"] | None = None,
-    operator_error: int | None = None,
-    flush_subnormals: bool = False,
-    unit_roundoff: float | None = None,
     threads: int | None = None,
     batch: int | None = None,
-    progress: bool | Listener = True,
-    proofs: Path | None = None,
-    out: Path | None = None,
-    resume: bool = False,
-    force: bool = False,
-    margins: Literal["fast", "tight"] = "fast",
+    **options: Unpack[Spread],
 ) -> Results:
     """A verdict for every node, found by all machines of a Ray cluster: the same rows and files as `gcnproof.certify`.
 
@@ -56,83 +66,49 @@ def certify(
     A worker or a machine that is lost costs its batch, which is done again elsewhere. A batch that fails three times is left out: then
     IncompleteRun is raised when all others are done; it has the results and says which nodes are missing.
     """
-    subject = Subject(model, data)
-    asked = Asked(
-        "certify",
-        _flips(Q, "Q"),
-        attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-        _search(complete, minimize, time_limit, minimize, margins, deployed, operator_error, flush_subnormals, unit_roundoff),
-        class_,
-        bound,
-        proofs is not None,
-    )
-    rows, facts, problem = _run(subject, asked, nodes, address, threads, batch, progress, proofs, out, resume, force)
-    return _ended(Results(rows, facts, subject.graph, subject.data), problem)
+    said: dict[str, Any] = dict(options)
+    asked = verdicts(said, attack, q, **_taken(said, "nodes", "class_", "complete", "minimize", "time_limit", "deployed"))
+    return _run(Results, (model, data, said.pop("call", None)), asked, said, (address, threads, batch))  # type: ignore[no-any-return]
 
 
 def radius(
     model: Any,
     data: Any,
-    q: Any,
+    attack: Attack | Any = None,
     *,
     address: str | None = None,
-    max_Q: int = 1000,
-    complete: bool = False,
-    nodes: Any = None,
-    flips: Direction = "both",
-    freeze_nodes: Any = None,
-    freeze_attributes: Any = None,
-    time_limit: float | None = None,
-    deployed: Literal["float32"] | None = None,
-    operator_error: int | None = None,
-    flush_subnormals: bool = False,
-    unit_roundoff: float | None = None,
     threads: int | None = None,
     batch: int | None = None,
-    progress: bool | Listener = True,
-    out: Path | None = None,
-    resume: bool = False,
-    force: bool = False,
+    **options: Unpack[SpreadRadii],
 ) -> Radii:
     """For every node the largest Q that is certified and the smallest Q with a witness, found by all machines of a Ray cluster.
 
     The arguments are those of `gcnproof.radius`, and `address`, `threads` and `batch` as in `certify`.
     """
-    subject = Subject(model, data)
-    asked = Asked(
-        "radius",
-        _flips(max_Q, "max_Q"),
-        attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-        _search(complete, False, time_limit, False, "tight", deployed, operator_error, flush_subnormals, unit_roundoff),
-    )
-    rows, facts, problem = _run(subject, asked, nodes, address, threads, batch, progress, None, out, resume, force)
-    return _ended(Radii(rows, facts, subject.graph, subject.data), problem)
+    said: dict[str, Any] = dict(options)
+    asked = radii(said, attack, said.pop("q", None), **_taken(said, "nodes", "complete", "time_limit", "deployed"))
+    return _run(Radii, (model, data, said.pop("call", None)), asked, said, (address, threads, batch))  # type: ignore[no-any-return]
 
 
-def _run(
-    subject: Subject,
-    asked: Asked,
-    nodes: Any,
-    address: str | None,
-    threads: int | None,
-    batch: int | None,
-    progress: bool | Listener,
-    proofs: Path | None,
-    out: Path | None,
-    resume: bool,
-    force: bool,
-) -> tuple[_native.Rows, dict[str, Any], IncompleteRun | None]:
-    """The rows, what there is to say of them, and what is missing."""
+def _taken(said: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Some of the arguments, where they are given."""
+    return {name: said.pop(name) for name in names if name in said}
+
+
+def _run(kind: Any, bound: tuple[Any, Any, Any], asked: Asked, said: dict[str, Any], spread: tuple[str | None, int | None, int | None]) -> Any:
+    """The results, or an error that has them and says what is missing."""
+    address, threads, batch = spread
+    progress = said.pop("progress", True)
+    files = files_of("distributed", said.pop("proofs", None), said.pop("out", None), said)
     if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
         raise InputError(f"batch={batch!r}", "give the nodes of a batch at most, 1 or more, or leave it out")
     threads = _threads(threads)
     ray = engine()
+    subject = Subject.of(*bound)
     graph = subject.graph._native()
     # What is wrong with the arguments is found here, before any machine is asked.
-    job = asked.job(graph, subject.network)
-    gathering = job.gather(
-        selected(nodes, subject.graph.node_count), _path(proofs), _path(out), resume, force
-    )
+    question = asked.question(subject)
+    gathering = question.gather(files)
     open_ = gathering.open()
     problem = None
     if len(open_):
@@ -140,8 +116,9 @@ def _run(
         if own:
             ray.init(address=address, log_to_driver=False, configure_logging=False)
         try:
-            with Progress(progress, asked.kind) as listener:
-                driver = Driver(ray, Parcel.of(subject), asked, threads, gathering.push, listener)
+            with Progress(progress, "radius" if asked.radii else "certify") as listener:
+                shared = Shared(*asked.native(subject.graph), files["proofs"] is not None)
+                driver = Driver(ray, Parcel.of(subject), shared, threads, gathering.push, listener)
                 weight = weights(*graph.adjacency(), subject.network.hops)
                 problem = driver.run(plan(open_, weight, driver.look(), batch))
         finally:
@@ -151,12 +128,8 @@ def _run(
                 ray.shutdown()
     else:
         rows, facts = gathering.finish()
-    _tell({"notes": [*job.notes(), *facts.get("notes", [])]})
-    return rows, facts, problem
-
-
-def _ended(results: Any, problem: IncompleteRun | None) -> Any:
-    """The results of a run, or an error that has them."""
+    tell({"notes": [*question.notes(), *facts.get("notes", [])]})
+    results = kind(rows, facts, subject.graph, subject.data)
     if problem is not None:
         problem.results = results
         raise problem

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import GcnproofError, IncompleteRun
 from ..progress import Listener
-from .asked import Asked, Parcel
+from .asked import Parcel, Shared
 from .worker import Worker
 
 MOST_FAILURES = 3
@@ -89,7 +89,7 @@ class Driver:
         self,
         ray: Any,
         parcel: Parcel,
-        asked: Asked,
+        asked: Shared,
         threads: int | None,
         take: Callable[[bytes, bytes], None],
         listener: Listener | None,

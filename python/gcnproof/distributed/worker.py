@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from .. import __version__
-from .asked import Asked, Parcel
+from .asked import Parcel, Shared
 
 
 class Worker:
     """An actor of Ray, one for each machine."""
 
-    def __init__(self, parcel: Parcel, asked: Asked, threads: int):
+    def __init__(self, parcel: Parcel, asked: Shared, threads: int):
         graph, network = parcel.open()
         found = (graph.digest, network.digest)
         if found != parcel.digests:
             # Another version may read the same arrays in another way.
             raise RuntimeError(f"gcnproof {__version__} on this machine reads another graph or network: {found} instead of {parcel.digests}")
-        self.job = asked.job(graph, network)
+        self.graph, self.question, self.proofs = graph, asked.question(graph, network), asked.proofs
         self.threads = threads
 
     def version(self) -> str:
@@ -26,4 +26,4 @@ class Worker:
 
     def work(self, nodes: np.ndarray) -> tuple[bytes, bytes]:
         """The rows of these nodes as JSON lines, and the lines of their proofs."""
-        return self.job.work(nodes.tolist(), self.threads)
+        return self.question.work(self.graph, nodes.tolist(), self.proofs, self.threads)

@@ -33,12 +33,13 @@ class Reading:
 def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     """Reads a module, without comparing."""
     from .comparison import Own
-    from .inputs import call_of, copied, read_data
+    from .inputs import call_of, copied, read_data, warn_of_caches
     from .precision import running
     from .recorder import Recorder
     from .values import Beforehand
 
     inputs = read_data(data)
+    warn_of_caches(model)
     way = call or call_of(copied(model), inputs.data)
 
     def recorded(forced: bool) -> tuple[Network, str | None]:

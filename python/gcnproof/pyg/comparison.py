@@ -135,7 +135,7 @@ class Own:
             except Exception as error:
                 raise UnsupportedModel(
                     f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: if it is called in another way, "
-                    "say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`; leave out casts to float32 in forward"
+                    "say how with `call=lambda model, data: …`; leave out casts to float32 in forward"
                 ) from error
         return self.forced
 
@@ -156,7 +156,7 @@ class Own:
         with running(self.forced):
             result = self.call(self.module, self.inputs.with_attributes(x))
         if not isinstance(result, torch.Tensor) or result.dim() != 2:
-            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `gcnproof.from_pyg(model, data, call=lambda model, data: model(…)[0])`")
+            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `call=lambda model, data: model(…)[0]`")
         return result.detach().double().numpy()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from ..errors import InvalidData, UnsupportedModel
+from ..errors import InvalidData, UnsupportedModel, warn
 
 Call = Callable[[Any, Any], Any]
 """How a module is called with a Data object."""
@@ -32,7 +32,6 @@ class Inputs:
         data = copy.copy(self.data)
         data.x = x
         return data
-
 
     def beforehand(self) -> list[str]:
         """The names of other tensors with numbers for each node, which may have been computed from the attributes."""
@@ -106,6 +105,11 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
         raise InvalidData(
             f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}). Remedy: divide `data.x` by {values[0]:.6g} and multiply the weights "
             "that read it by the same number, or train on 0/1 attributes."
+        )
+    if len(values) > 2 and ((matrix.data < 0).any() or matrix.nnz > 0.5 * matrix.shape[0] * matrix.shape[1]):
+        raise InvalidData(
+            f"the attributes are continuous: {example}, and {len(values)} different numbers in all. Certificates are about flips of 0 and 1, and say nothing of "
+            "numbers between. Remedy: train the model on 0/1 attributes, such as the words of a document or numbers cut into ranges"
         )
     raise InvalidData(
         f"the attributes are weighted: {example}, but only 0/1 attributes are certified. Remedy: train the model on `data.x = (data.x > 0).float()`."
@@ -189,6 +193,19 @@ def copied(model: Any) -> torch.nn.Module:
     return copy_of.cpu().double().eval().requires_grad_(False)
 
 
+def warn_of_caches(model: Any) -> None:
+    """Warns of layers that answer from their last run: a witness replayed in them seems to change nothing."""
+    for path, part in model.named_modules() if isinstance(model, torch.nn.Module) else ():
+        if getattr(part, "cached", False) is True:
+            what = "propagated attributes" if hasattr(part, "_cached_x") or hasattr(part, "_cached_h") else "normalised edges"
+            name = f"model.{path}" if path else "model"
+            warn(
+                f"{name} ({type(part).__name__}) has cached=True: after its first run it computes with the {what} of that run, so that your "
+                f"module keeps its class where a witness is replayed. Verdicts are those of the module without its cache; set {name}.cached = False, and "
+                "make the module anew or clear its cache, before you replay"
+            )
+
+
 def _computed(value: Any) -> Any:
     """Tensors with a history among what a module keeps (a hidden representation of the last run): they cannot be copied as they are."""
     if isinstance(value, torch.Tensor):
@@ -204,12 +221,27 @@ def _computed(value: Any) -> Any:
 
 def call_of(model: torch.nn.Module, data: Any) -> Call:
     """How a module is called, by the arguments of its forward; raises UnsupportedModel where that is not plain."""
-    remedy = "say how it is called: `graph, network = gcnproof.from_pyg(model, data, call=lambda model, data: model(…))`"
+    remedy = "say how it is called: `call=lambda model, data: model(…)`, an argument of every call"
     signature = list(inspect.signature(model.forward).parameters.values())
     parameters = [parameter for parameter in signature if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)]
     needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
     names = [parameter.name for parameter in needed]
     edges = "edge_index" if getattr(data, "edge_index", None) is not None else "adj_t"
+    kind = type(model).__name__
+    if kind in ("GAE", "VGAE", "ARGA", "ARGVA"):
+        raise UnsupportedModel(
+            f"{kind} is an autoencoder: it gives each node a place in space, and no classes. Remedy: certify the classifier that is trained on what it gives, with the "
+            "encoder inside its forward",
+            kind,
+        )
+    if kind == "DeepGCNLayer":
+        raise UnsupportedModel("a DeepGCNLayer is one layer, and takes whatever its convolution takes. Remedy: give the whole model, whose forward calls it", kind)
+    if any(parameter.name == "batch" for parameter in needed[1:]) and getattr(data, "batch", None) is None:
+        raise UnsupportedModel(
+            "the model's forward takes `batch`: it pools the nodes of each graph into one result, but single nodes are certified. Remedy: give a model "
+            "that classifies nodes; if `batch` does not matter to it, " + remedy,
+            "batch",
+        )
     if not parameters:
         raise UnsupportedModel(f"the model's forward takes no arguments that have names. Remedy: {remedy}")
     if len(needed) <= 1 and (names or [parameters[0].name])[0].lower() in ("data", "batch", "graph", "g", "d", "inputs", "input_data"):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from torch.overrides import TorchFunctionMode
 
 from ..errors import UnsupportedModel
 from ..network import Network
@@ -47,7 +48,8 @@ class Recorder:
     def record(self, call: Callable[[], Any]) -> tuple[Network, str | None]:
         """Runs the module by `call`; the network, and the function that turns its logits into probabilities, if there is one."""
         try:
-            result = call()
+            with _Kept(self):
+                result = call()
         except KeyboardInterrupt:
             raise
         except UnsupportedModel as error:
@@ -70,7 +72,7 @@ class Recorder:
         at = f" Line: {where}." if where else ""
         raise UnsupportedModel(
             f"The module's forward failed while it was read: {type(error).__name__}: {error}.{at} Remedy: the forward must run without the "
-            "numbers of the attributes; if it is called in another way, say how with `gcnproof.from_pyg(model, data, call=lambda model, data: …)`.",
+            "numbers of the attributes; if it is called in another way, say how with `call=lambda model, data: …`.",
             type(error).__name__,
             where,
         ) from error
@@ -78,7 +80,7 @@ class Recorder:
     def _output(self, result: Any) -> tuple[Network, str | None]:
         remedy = (
             "return the logits of all nodes, one row each; or pick them with "
-            "`gcnproof.from_pyg(model, data, call=lambda model, data: model(data.x, data.edge_index)[0])`"
+            "`call=lambda model, data: model(data.x, data.edge_index)[0]`"
         )
         if not isinstance(result, Recorded):
             kind = type(result).__name__
@@ -202,6 +204,22 @@ class Recorder:
                 part.forward = _bound(self, known, part)
             elif (refused := words.refused_class(part)) is not None:
                 part.forward = _refused(self, refused, part)
+
+
+class _Kept(TorchFunctionMode):
+    """Refuses to put a recorded tensor into a plain one (`self.buffer.data = h`): it has no numbers, and PyTorch would read memory that is not there."""
+
+    def __init__(self, recorder: Recorder):
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") == "__set__" and not isinstance(args[0], Recorded) and isinstance(args[1], Recorded):
+            name = getattr(func.__self__, "__name__", "data")
+            raise self.recorder.refuse(
+                f"assignment to `.{name}` of a tensor", "what is kept there would have no numbers while the module is read", "assign the tensor itself: self.h = h"
+            )
+        return func(*args, **(kwargs or {}))
 
 
 def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:

@@ -35,10 +35,21 @@ impl Numbers {
     }
 }
 
+/// What a figure, or a part of it, is made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// The model.
+    pub name: String,
+    /// Of which nodes.
+    pub nodes: String,
+    /// By which commands.
+    pub commands: Vec<String>,
+}
+
 /// A figure of the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The number of the figure: 1 to 8.
+    /// The number of the figure: 1 to 9.
     pub number: usize,
     /// The stem of its files.
     pub name: String,
@@ -54,25 +65,38 @@ pub struct Figure {
     pub height: f64,
     /// What was drawn.
     pub numbers: Numbers,
+    /// What it is made from.
+    pub made: Vec<Made>,
 }
 
 /// The width of every figure.
 pub const WIDTH: f64 = 860.0;
 
+/// Its width on a phone: a letter is as large there as on a wide page.
+const NARROW: f64 = 360.0;
+
 impl Figure {
     /// The picture.
     pub fn svg(&self) -> String {
-        let columns = self.columns.max(1);
+        self.drawn(self.columns.max(1), WIDTH)
+    }
+
+    /// The picture for a narrow page: plot below plot.
+    pub fn narrow_svg(&self) -> String {
+        self.drawn(1, NARROW)
+    }
+
+    fn drawn(&self, columns: usize, whole: f64) -> String {
         let rows = self.plots.len().div_ceil(columns);
         let mut drawing = Drawing::default();
         for (row, plots) in self.plots.chunks(columns).enumerate() {
             // A last row with fewer plots fills its width all the same.
-            let width = WIDTH / plots.len() as f64;
+            let width = whole / plots.len() as f64;
             for (at, plot) in plots.iter().enumerate() {
                 plot.draw(&mut drawing, (at as f64 * width, row as f64 * self.height), (width, self.height));
             }
         }
-        drawing.document((WIDTH, rows as f64 * self.height), &self.title)
+        drawing.document((whole, rows as f64 * self.height), &self.title)
     }
 }
 

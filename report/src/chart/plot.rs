@@ -198,9 +198,16 @@ impl Plot {
             if matches!(self.x.scale, Scale::Linear | Scale::Whole | Scale::Logarithmic) {
                 drawing.line((x, bottom), (x, bottom + 4.0), "axis", Ink::Text.hex());
             }
-            drawing.text((x, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
+            // The last label would reach beyond the edge: it ends there.
+            let middle = x.min(right + RIGHT - 0.6 * width_of(label));
+            drawing.text((middle, bottom + 17.0), Anchor::Middle, 12.0, Ink::Text, label);
         }
-        drawing.text(((left + right) / 2.0, bottom + 36.0), Anchor::Middle, 12.0, Ink::Text, &self.x.label);
+        // A label that is wider than the plot is written smaller, and stays inside.
+        let (wide, room) = (1.1 * width_of(&self.x.label), right + RIGHT - outer);
+        let size = (12.0 * room / wide.max(1.0)).clamp(7.0, 12.0);
+        let half = wide * size / 24.0;
+        let middle = ((left + right) / 2.0).min(right + RIGHT - half).max(outer + half);
+        drawing.text((middle, bottom + 36.0), Anchor::Middle, size, Ink::Text, &self.x.label);
         drawing.upward((outer + 13.0, (top + bottom) / 2.0), &self.y.label);
     }
 

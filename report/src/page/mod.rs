@@ -6,17 +6,21 @@ mod whole;
 
 use std::fmt::Write;
 
+use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 
 use super::Report;
+use super::classes;
 use super::curve;
-use super::group::{Group, Groups, Method};
+use super::group::{Group, Groups, Method, Verdicts};
 use super::mean::Mean;
+use super::origin;
+use super::row::NodeVerdict;
 use super::sheet::{Sheet, percent};
-use crate::chart::figure::Figure;
+use crate::chart::figure::{Figure, Made};
 use crate::chart::svg::escaped;
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "Robust, non-robust, undecided",
     "Models compared",
     "Tightness",
@@ -25,6 +29,7 @@ const NAMES: [&str; 8] = [
     "What attackers flip",
     "Cost",
     "One attack for the whole graph",
+    "Accuracy and classes",
 ];
 
 /// The script, file by file; together they are one function.
@@ -63,6 +68,8 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
         figures(&mut page, number, sheets.iter().filter(|sheet| sheet.number() == number), (folder, names[number - 1]));
     }
     whole::section(&mut page, report, sheets, (folder, names[whole::NUMBER - 1]));
+    let last = classes::NUMBER;
+    figures(&mut page, last, sheets.iter().filter(|sheet| sheet.number() == last), (folder, names[last - 1]));
     absent(&mut page, sheets);
     nodes::section(&mut page, report);
     guarantees(&mut page, &report.groups);
@@ -89,14 +96,18 @@ fn facts(report: &Report) -> String {
         let what = if report.groups.removals { "distances" } else { "distances, directions of flips" };
         facts.push(format!("graph not given (--graph): {what} and names are not known"));
     }
-    facts.extend(report.groups.groups.iter().map(|group| format!("{}: {}", group.name, group.budget)));
+    let about = |group: &Group| match group.population.words() {
+        nodes if group.name.contains(&nodes) => format!("{}: {}", group.name, group.budget),
+        nodes => format!("{}: {}, {nodes}", group.name, group.budget),
+    };
+    facts.extend(report.groups.groups.iter().map(about));
     facts.extend(report.groups.collective.iter().map(|curve| format!("{}: {}", curve.name, curve.conditions())));
     facts.push(format!("gcnproof {}, {}", env!("CARGO_PKG_VERSION"), report.origin.date));
     facts.join(" · ")
 }
 
 /// The figures by name.
-fn names(report: &Report) -> [&'static str; 8] {
+fn names(report: &Report) -> [&'static str; 9] {
     let mut names = NAMES;
     if report.groups.removals {
         names[5] = "Which edges attackers cut";
@@ -127,14 +138,17 @@ fn drawn(sheets: &[Sheet], number: usize) -> bool {
 fn overview(page: &mut String, groups: &[Group], letter: &str) {
     let mean_title = format!("mean certified {letter}");
     let verdicts = || groups.iter().flat_map(|group| group.verdicts.iter().map(move |verdicts| (group, verdicts)));
-    if verdicts().next().is_none() {
+    let radii = || {
+        groups.iter().filter(|group| group.verdicts.is_empty()).filter_map(|group| Some((group, group.best_radii()?)))
+    };
+    if verdicts().next().is_none() && radii().next().is_none() {
         return;
     }
     let _ = writeln!(
         page,
-        "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>budget</th><th>decided by</th>\
-         <th class=\"n\">nodes</th><th class=\"n\">robust</th><th class=\"n\">non-robust</th><th class=\"n\">undecided</th>\
-         <th class=\"n\">accuracy</th><th class=\"n\">{mean_title}</th></tr></thead><tbody>",
+        "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>nodes</th><th>budget</th><th>decided by</th>\
+         <th class=\"n\">robust</th><th class=\"n\">non-robust</th><th class=\"n\">undecided</th>\
+         <th class=\"n\">accuracy</th><th class=\"n\">robust and correct</th><th class=\"n\">{mean_title}</th></tr></thead><tbody>",
     );
     for (group, run) in verdicts() {
         let rows = &run.rows;
@@ -144,23 +158,50 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         let right = rows.iter().filter(|row| row.label == Some(row.predicted)).count();
         let accuracy =
             if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(right, labelled)) };
+        let kept = |row: &&NodeVerdict| row.verdict == Verdict::Robust && row.label == Some(row.reference);
+        let kept = rows.iter().filter(kept).filter(|row| row.label == Some(row.predicted)).count();
+        let kept = if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(kept, labelled)) };
         let global = run.global.map_or(format!("{letter} not known"), |q| format!("{letter} = {q}"));
-        let curves = curve::curves(group);
-        let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
-        let radius = curves
-            .last()
-            .and_then(|curve| curve.mean_radius)
-            .map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper), letter));
+        let radius = mean_radius(group, letter);
         let cells = [
             ("model", "", escaped(&group.name)),
+            ("nodes", "", escaped(&group.population.words())),
             ("budget", "", format!("{global}, {}", escaped(&group.budget))),
             ("decided by", "", run.method.name().to_string()),
-            ("nodes", "n", rows.len().to_string()),
             ("robust", "n", share(Verdict::Robust)),
             ("non-robust", "n", share(Verdict::NonRobust)),
             ("undecided", "n", share(Verdict::Undecided)),
             ("accuracy", "n", accuracy),
+            ("robust and correct", "n", kept),
             (mean_title.as_str(), "n", radius),
+        ];
+        page.push_str("<tr>");
+        for (label, class, content) in cells {
+            let _ = write!(page, "<td class=\"{class}\" data-label=\"{label}\">{content}</td>");
+        }
+        page.push_str("</tr>\n");
+        deployed_row(page, group, run);
+    }
+    for (group, radii) in radii() {
+        let rows = &radii.rows;
+        let labelled = rows.iter().filter(|row| row.label.is_some()).count();
+        let right = rows.iter().filter(|row| row.label == Some(row.predicted)).count();
+        let none = || "–".to_string();
+        let cells = [
+            ("model", "", escaped(&group.name)),
+            ("nodes", "", escaped(&group.population.words())),
+            ("budget", "", format!("{letter} up to {}, {}", radii.limit, escaped(&group.budget))),
+            ("decided by", "", radii.method.name().to_string()),
+            ("robust", "n", none()),
+            ("non-robust", "n", none()),
+            ("undecided", "n", none()),
+            (
+                "accuracy",
+                "n",
+                if labelled == 0 { "no labels".into() } else { format!("{:.1} %", percent(right, labelled)) },
+            ),
+            ("robust and correct", "n", none()),
+            (mean_title.as_str(), "n", mean_radius(group, letter)),
         ];
         page.push_str("<tr>");
         for (label, class, content) in cells {
@@ -169,6 +210,48 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
+}
+
+/// The mean of what is certified, by the best method and by the paper's bound.
+fn mean_radius(group: &Group, letter: &str) -> String {
+    let curves = curve::curves(group);
+    let mean = |method: Method| curves.iter().find(|curve| curve.method == method)?.mean_radius;
+    let best = curves.last().and_then(|curve| curve.mean_radius);
+    best.map_or("–".to_string(), |best| mean_cell(best, mean(Method::Paper), letter))
+}
+
+/// The same nodes by their verdicts for the network as it runs.
+fn deployed_row(page: &mut String, group: &Group, run: &Verdicts) {
+    let rows = &run.rows;
+    let Some(execution) = group.deployed.filter(|_| rows.iter().any(|row| row.deployed.is_some())) else { return };
+    let count = |verdict| rows.iter().filter(|row| row.deployed == Some(verdict)).count();
+    let share = |verdict| format!("{} ({:.1} %)", count(verdict), percent(count(verdict), rows.len()));
+    let rounding = count(DeployedVerdict::RoundingDependent);
+    let open = format!(
+        "{}<br><small class=\"soft\">and {rounding} that depend on rounding</small>",
+        share(DeployedVerdict::Undecided)
+    );
+    let labelled = rows.iter().filter(|row| row.label.is_some()).count();
+    let kept = rows.iter().filter(|row| row.deployed == Some(DeployedVerdict::Robust));
+    let kept = kept.filter(|row| row.label == Some(row.predicted) && row.label == Some(row.reference)).count();
+    let kept = if labelled == 0 { "no labels".to_string() } else { format!("{:.1} %", percent(kept, labelled)) };
+    let cells = [
+        ("model", "", format!("as deployed in {}", escaped(&origin::format_of(&execution)))),
+        ("nodes", "", "the same nodes".to_string()),
+        ("budget", "", "the same budget".to_string()),
+        ("decided by", "", "margins beyond every rounding error".to_string()),
+        ("robust", "n", share(DeployedVerdict::Robust)),
+        ("non-robust", "n", share(DeployedVerdict::NonRobust)),
+        ("undecided", "n", open),
+        ("accuracy", "n", String::new()),
+        ("robust and correct", "n", kept),
+        ("", "n", String::new()),
+    ];
+    page.push_str("<tr class=\"deployed\">");
+    for (label, class, content) in cells {
+        let _ = write!(page, "<td class=\"{class}\" data-label=\"{label}\">{content}</td>");
+    }
+    page.push_str("</tr>\n");
 }
 
 /// The mean, and what share of the nodes is at the cap: their true radius may be larger.
@@ -203,15 +286,44 @@ fn figures<'a>(
 /// A figure with its title, its picture and its caption.
 fn figure_of(page: &mut String, figure: &Figure, folder: &str) {
     let name = escaped(&figure.name);
+    let folder = escaped(folder);
     let _ = writeln!(
         page,
-        "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button></div>\
-         <div class=\"narrow\" tabindex=\"0\">{}</div><figcaption>{} <span class=\"soft\">Numbers: {}/{name}.csv</span></figcaption></figure>",
+        "<figure id=\"{name}\"><div class=\"head\"><h3>{}</h3><span class=\"files\"><button type=\"button\" class=\"b save\" data-name=\"{name}.svg\">save SVG</button> \
+         <a href=\"{}/{}.csv\">numbers (CSV)</a></span></div>\
+         <div class=\"broad\">{}</div><div class=\"slim\" aria-hidden=\"true\">{}</div><figcaption>{}{}</figcaption></figure>",
         escaped(&figure.title),
+        address(&folder),
+        address(&name),
         figure.svg(),
+        figure.narrow_svg(),
         escaped(&figure.caption),
-        escaped(folder)
+        made(&figure.made)
     );
+}
+
+/// A name as a part of an address.
+fn address(name: &str) -> String {
+    name.replace('%', "%25").replace('#', "%23").replace('?', "%3F")
+}
+
+/// Commands longer than this are shown on request.
+const LONG: usize = 300;
+
+/// What a figure is made from: which nodes, and by which commands.
+fn made(parts: &[Made]) -> String {
+    let mut text = String::new();
+    for Made { name, nodes, commands } in parts {
+        let name = if parts.len() > 1 { format!("{}: ", escaped(name)) } else { String::new() };
+        let list: Vec<String> = commands.iter().map(|command| format!("<code>{}</code>", escaped(command))).collect();
+        let list = list.join("<br>");
+        let list = match commands.iter().any(|command| command.len() > LONG) {
+            true => format!("<details><summary>commands</summary>{list}</details>"),
+            false => list,
+        };
+        let _ = write!(text, "<div class=\"made\">{name}{}. {list}</div>", escaped(nodes));
+    }
+    text
 }
 
 /// What is not drawn and why, in one place instead of a box for each.
@@ -246,6 +358,13 @@ fn guarantees(page: &mut String, groups: &Groups) {
             "Added edges, changes of attributes and weights.",
         ),
     };
+    let deployed = groups.groups.iter().find_map(|group| group.deployed).map_or(String::new(), |execution| {
+        format!(
+            "<li><b>As deployed.</b> In every execution in {}, whatever the order of its sums: a margin is beyond every rounding error, \
+             or the verdict is that it depends on rounding.</li>\n",
+            origin::format_of(&execution)
+        )
+    });
     let whole = if groups.removals || groups.collective.is_empty() { "" } else { whole::GUARANTEE };
     let _ = write!(
         page,
@@ -255,9 +374,9 @@ fn guarantees(page: &mut String, groups: &Groups) {
          <li><b>Robust.</b> No admissible set of {changes} changes the class: a lower bound on every margin is positive after all \
          rounding errors are accounted for.</li>\n\
          <li><b>Non-robust.</b> The {changes} shown take a margin to zero or below, replayed through that exact network. Zero is a \
-         tie and counts as broken.</li>\n\
+         tie and counts as broken. No single one of them can be left out (in files of earlier versions some can).</li>\n\
          <li><b>Undecided.</b> Neither was shown. Nothing is claimed.</li>\n\
-         {whole}<li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
+         {deployed}{whole}<li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
          <li><b>Not covered.</b> {not_covered} Times are measured, curves \
          drawn dashed are published by others: neither is part of any guarantee.</li>\n</ul></section>\n"
     );

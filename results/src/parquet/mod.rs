@@ -20,10 +20,18 @@ pub(super) use read::decode;
 pub(super) use seal::seal;
 pub(super) use write::encode;
 
+/// The key of the file's metadata that has the description of the run: command, budget, graph and model, as in `….run.json`.
+const RUN: &str = "gcnproof-run";
+
 /// The Parquet schema of a table.
 fn message(schema: &[Column]) -> ParquetResult<Type> {
+    message_of(schema.iter().map(|column| (column.name, column.kind)))
+}
+
+/// The same of names and kinds.
+fn message_of<'a>(columns: impl Iterator<Item = (&'a str, Kind)>) -> ParquetResult<Type> {
     let mut text = String::from("message results {\n");
-    for Column { name, kind } in schema {
+    for (name, kind) in columns {
         let written = match kind {
             Kind::Integer => writeln!(text, "REQUIRED INT64 {name};"),
             Kind::OptionalInteger => writeln!(text, "OPTIONAL INT64 {name};"),
@@ -44,6 +52,9 @@ fn message(schema: &[Column]) -> ParquetResult<Type> {
                     OPTIONAL group element (LIST) {{
                     REPEATED group list {{ OPTIONAL INT64 element; }} }} }} }}"
             ),
+            Kind::Integers => {
+                writeln!(text, "OPTIONAL group {name} (LIST) {{ REPEATED group list {{ OPTIONAL INT64 element; }} }}")
+            }
         };
         written.map_err(|error| ParquetError::External(Box::new(error)))?;
     }

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use ::parquet::errors::ParquetError;
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use ::parquet::record::{Field, Row as Record};
+use ::parquet::schema::types::Type;
 
-use super::{message, seal};
+use super::{message_of, seal};
 use crate::cell::Cell;
-use crate::column::Column;
+use crate::column::{Column, Kind, place};
 use crate::error::{ResultError, other_columns, unreadable};
-use crate::table::{Format, Row, arrange, damaged};
+use crate::format::{Format, Row, arrange, damaged};
 
 /// Reads what [`encode`](super::encode) wrote.
 pub(crate) fn decode(path: &Path, file: &File, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
@@ -42,7 +43,7 @@ fn parse<R: ChunkReader + 'static>(path: &Path, bytes: R, schema: &[Column]) -> 
     let broken = |error: ParquetError| wrong("the file as a whole".to_owned(), error.to_string());
     let reader = SerializedFileReader::new(bytes).map_err(broken)?;
     let found = reader.metadata().file_metadata().schema();
-    if *found != message(schema).map_err(broken)? {
+    if !is_readable(found, schema).map_err(broken)? {
         return Err(other_columns(path, schema, found.get_fields().iter().map(|field| field.name())));
     }
     let mut rows = Vec::new();
@@ -53,6 +54,27 @@ fn parse<R: ChunkReader + 'static>(path: &Path, bytes: R, schema: &[Column]) -> 
         rows.push(arrange(schema, fields).map_err(|complaint| wrong(complaint.0))?);
     }
     Ok(rows)
+}
+
+/// Does a file have these columns, perhaps under former names and without those that earlier versions did not write?
+fn is_readable(found: &Type, schema: &[Column]) -> ParquetResult<bool> {
+    let mut met = vec![false; schema.len()];
+    for field in found.get_fields() {
+        let Some(at) = place(schema, field.name()) else { return Ok(false) };
+        met[at] = true;
+        let kinds: &[Kind] = match &schema[at].kind {
+            Kind::Integers => &[Kind::Integers, Kind::Text],
+            kind => std::slice::from_ref(kind),
+        };
+        let mut like = false;
+        for kind in kinds {
+            like |= message_of(std::iter::once((field.name(), *kind)))?.get_fields() == std::slice::from_ref(field);
+        }
+        if !like {
+            return Ok(false);
+        }
+    }
+    Ok(schema.iter().zip(met).all(|(column, met)| met || column.is_added()))
 }
 
 /// The named cells of a row or a group that the library read.

@@ -9,11 +9,12 @@ use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 
-use super::{message, seal};
+use super::{RUN, message, seal};
 use crate::cell::Cell;
 use crate::column::{Column, Kind};
+use crate::disk::Put;
 use crate::error::ResultError;
-use crate::table::{Put, Row};
+use crate::format::Row;
 
 /// The rows of one row group: enough for compression, few enough for readers that take a group at a
 /// time.
@@ -98,6 +99,24 @@ fn flips(rows: &[Row], place: usize) -> Leaf<i64> {
     leaf
 }
 
+/// The numbers of a list: list (1), its items (2), the number (3).
+fn integers(rows: &[Row], place: usize) -> Leaf<i64> {
+    let mut leaf = Leaf::new();
+    for row in rows {
+        let Cell::List(items) = &row[place] else {
+            leaf.push(0, 0, None);
+            continue;
+        };
+        if items.is_empty() {
+            leaf.push(0, 1, None);
+        }
+        for (index, item) in items.iter().enumerate() {
+            leaf.push(i16::from(index > 0), 2, integer(item));
+        }
+    }
+    leaf
+}
+
 fn integer(cell: &Cell) -> Option<i64> {
     if let Cell::Integer(value) = cell { Some(*value) } else { None }
 }
@@ -118,6 +137,7 @@ fn text(cell: &Cell) -> Option<ByteArray> {
 pub(crate) fn encode(
     schema: &[Column],
     mut rows: impl Iterator<Item = Result<Row, ResultError>>,
+    run: Option<&serde_json::Value>,
     wrong: impl Fn(String) -> ResultError,
     put: Put,
 ) -> Result<(), ResultError> {
@@ -126,18 +146,25 @@ pub(crate) fn encode(
         let group = rows.by_ref().take(GROUP).collect::<Result<Vec<Row>, ResultError>>();
         group.map_err(|error| misfit = Some(error)).ok().filter(|rows| !rows.is_empty())
     };
-    let bytes = encode_groups(schema, &mut next).map_err(|problem| wrong(problem.to_string()));
+    let bytes = encode_groups(schema, run, &mut next).map_err(|problem| wrong(problem.to_string()));
     match misfit {
         Some(error) => Err(error),
         None => put(&bytes?),
     }
 }
 
-fn encode_groups(schema: &[Column], next: &mut dyn FnMut() -> Option<Vec<Row>>) -> ParquetResult<Vec<u8>> {
+fn encode_groups(
+    schema: &[Column],
+    run: Option<&serde_json::Value>,
+    next: &mut dyn FnMut() -> Option<Vec<Row>>,
+) -> ParquetResult<Vec<u8>> {
+    let run = run.map(|run| KeyValue::new(RUN.to_owned(), run.to_string()));
+    // The checksum comes last: the last mark in the file is its own.
     let blank = KeyValue::new("gcnproof-checksum".to_owned(), seal::blank());
+    let metadata = run.into_iter().chain([blank]).collect();
     let properties = WriterProperties::builder()
         .set_created_by(concat!("gcnproof ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(Some(vec![blank]))
+        .set_key_value_metadata(Some(metadata))
         .set_compression(Compression::SNAPPY)
         .build();
     let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(message(schema)?), Arc::new(properties))?;
@@ -160,6 +187,7 @@ fn encode_groups(schema: &[Column], next: &mut dyn FnMut() -> Option<Vec<Row>>) 
                     .and_then(|()| margins(rows, place, 1, float).write::<DoubleType>(&mut group))
                     .and_then(|()| margins(rows, place, 2, float).write::<DoubleType>(&mut group)),
                 Kind::Flips => flips(rows, place).write::<Int64Type>(&mut group),
+                Kind::Integers => integers(rows, place).write::<Int64Type>(&mut group),
             }?;
         }
         group.close()?;

@@ -26,8 +26,8 @@ pub struct CollectiveRecord {
     pub listed: bool,
     /// The perturbation.
     pub flips: Vec<Flip>,
-    /// The nodes that it breaks, separated by spaces.
-    pub broken_nodes: String,
+    /// The nodes that it breaks.
+    pub broken_nodes: Vec<u64>,
     /// Seconds until the bound was found.
     pub bound_seconds: f64,
     /// Seconds until the perturbation was found.
@@ -48,14 +48,13 @@ impl CollectiveRecord {
         Column { name: "broken", kind: Kind::Integer },
         Column { name: "listed", kind: Kind::Boolean },
         Column { name: "flips", kind: Kind::Flips },
-        Column { name: "broken_nodes", kind: Kind::Text },
+        Column { name: "broken_nodes", kind: Kind::Integers },
         Column { name: "bound_seconds", kind: Kind::Float },
         Column { name: "attack_seconds", kind: Kind::Float },
     ];
 
     /// The row of a budget.
     pub fn new(outcome: &Outcome) -> CollectiveRecord {
-        let names: Vec<String> = outcome.broken.iter().map(usize::to_string).collect();
         CollectiveRecord {
             q_global: outcome.global as u64,
             counted: outcome.counted as u64,
@@ -65,7 +64,7 @@ impl CollectiveRecord {
             broken: outcome.broken.len() as u64,
             listed: outcome.listed,
             flips: outcome.flips.clone(),
-            broken_nodes: names.join(" "),
+            broken_nodes: outcome.broken.iter().map(|&node| node as u64).collect(),
             bound_seconds: outcome.seconds.0,
             attack_seconds: outcome.seconds.1,
             contradiction: outcome.contradiction.clone(),

@@ -138,8 +138,8 @@ impl Row for CollectiveRecord {
             let robust = format!("{} robust ones of {}", self.robust, self.counted);
             return error(format!("a bound of {} predictions", self.bound), robust);
         }
-        if self.broken_nodes.split_whitespace().count() as u64 != self.broken {
-            return error(format!("{} broken predictions", self.broken), format!("the nodes {}", self.broken_nodes));
+        if self.broken_nodes.len() as u64 != self.broken {
+            return error(format!("{} broken predictions", self.broken), format!("the nodes {:?}", self.broken_nodes));
         }
         if self.flips.len() as u64 > self.q_global {
             return error("its budget".into(), format!("a perturbation of {} flips", self.flips.len()));

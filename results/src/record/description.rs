@@ -3,24 +3,24 @@
 //! Two runs are the same run if their descriptions are written alike: `--resume` asks for that. Fields that older versions did
 //! not write are optional, and fields that this one does not know are passed over.
 
-use gcnproof::internals::certify::settings::{Bound, Effort, Margins};
+use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::internals::deployed::execution::Execution;
-use gcnproof::internals::problem::budget::{Budget, Direction};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use super::edges::EdgeRun;
 pub use super::node_set::NodeSet;
+pub use super::settings::{BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, PartRecord, USUAL_SECONDS};
 
 /// What a run is, by its command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Description {
     /// Verdicts.
-    Certify(CertifyRun),
+    Certify(FlipRun),
     /// Radii.
-    Radius(RadiusRun),
+    Radius(FlipRun),
     /// One attack for all nodes.
     Collective(CollectiveRun),
     /// Class pairs, with solvers or without.
@@ -36,47 +36,25 @@ pub enum Description {
     RadiusEdges(EdgeRun),
 }
 
-/// A run of `certify`, or the verdicts of a study.
+/// A run of `certify` or of `radius`, or a step of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CertifyRun {
+pub struct FlipRun {
     /// Graph and model.
     pub input: Identity,
-    /// The attacker's means.
-    pub budget: BudgetRecord,
-    /// Which bounds certify.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bound: Option<Bound>,
-    /// How far the run goes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<EffortRecord>,
-    /// The class that is to be kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// How many nodes.
-    pub nodes: usize,
-    /// Which nodes, if not all of the graph.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node_set: Option<NodeSet>,
-    /// How the network runs, where verdicts hold for that too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deployed: Option<Execution>,
-}
-
-/// A run of `radius`, or the radii of a study.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RadiusRun {
-    /// Graph and model.
-    pub input: Identity,
-    /// The attacker's means, without `Q`.
+    /// The attacker's means; without `Q`, where the run is about radii.
     pub budget: BudgetRecord,
     /// Which bounds certify; `radius` takes the best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
-    /// Nothing above this `Q` is tried.
-    pub max_global: u64,
+    /// Nothing above this `Q` is tried, where the run is about radii.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_global: Option<u64>,
     /// How far the run goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortRecord>,
+    /// The class that is to be kept; of radii, the predicted one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
     /// How many nodes.
     pub nodes: usize,
     /// Which nodes, if not all of the graph.
@@ -109,6 +87,9 @@ pub struct CollectiveRun {
     /// How far single nodes were searched; nothing where a file says what is known of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortRecord>,
+    /// Were single nodes searched up to a few flips, and not up to the largest budget? Runs of bounds always are, without saying so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shallow: bool,
     /// Swaps of the search for an attack, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swaps: Option<usize>,
@@ -163,110 +144,6 @@ pub struct TableRun {
     pub settings: Vec<Value>,
 }
 
-/// Which graph and model, by their content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// Digest of the graph.
-    pub graph: String,
-    /// Digest of the model, or its name where the program carries it.
-    pub model: String,
-    /// One rule for all layers or one per layer: its name, or the digest of its matrix.
-    pub message_passing: Vec<String>,
-    /// The part of the graph that was looked at, if not the whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<PartRecord>,
-}
-
-/// A part of a graph.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PartRecord {
-    /// Which one, from 0.
-    pub number: usize,
-    /// How many there are.
-    pub of: usize,
-    /// Digest of the part.
-    pub graph: String,
-}
-
-/// What an attacker may do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BudgetRecord {
-    /// `Q`, where the run is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub global: Option<u64>,
-    /// `q`.
-    pub local: LocalRecord,
-    /// Which flips are possible.
-    pub direction: Direction,
-    /// Attributes that cannot be touched.
-    pub frozen_attributes: Vec<usize>,
-}
-
-/// `q`: one for all nodes, or one for each.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum LocalRecord {
-    /// The same for all.
-    Uniform(u64),
-    /// Node by node.
-    PerNode(Vec<u64>),
-}
-
-/// How far a run goes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EffortRecord {
-    /// Which searches.
-    pub level: Level,
-    /// Seconds per node, if limited.
-    pub time_limit: Option<f64>,
-    /// Tree nodes per class pair, if limited.
-    pub node_limit: Option<usize>,
-    /// Relative width of the intervals, if not 0.
-    // Left out where they change nothing, so that older runs can be resumed; so is the next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gap: Option<f64>,
-    /// Are path bounds enough?
-    #[serde(default = "tight", skip_serializing_if = "is_tight")]
-    pub margins: Margins,
-    /// Are exact margins written?
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub exact_margins: bool,
-}
-
-/// What older runs took.
-fn tight() -> Margins {
-    Margins::Tight
-}
-
-/// Left out, so that older runs can be resumed.
-fn is_tight(margins: &Margins) -> bool {
-    *margins == Margins::Tight
-}
-
-/// An [`Effort`] without its limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Bounds alone.
-    Bounds,
-    /// The optimum of the relaxation.
-    Optimal,
-    /// Branch and price.
-    Complete,
-    /// Exact margins.
-    Minimize,
-}
-
-/// The class that is certified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// The predicted one.
-    Predicted,
-    /// The label.
-    Labels,
-}
-
 impl Description {
     /// The description in a [`Sidecar`](crate::Sidecar).
     ///
@@ -284,8 +161,7 @@ impl Description {
     /// How many nodes, and which if not all, where a run is about nodes.
     pub fn nodes(&self) -> Option<(usize, Option<&NodeSet>)> {
         match self {
-            Description::Certify(run) => Some((run.nodes, run.node_set.as_ref())),
-            Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::Certify(run) | Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Collective(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Validate(_) | Description::Table1(_) => None,
@@ -308,8 +184,7 @@ impl Description {
     /// Graph and model, where there is one of each.
     pub fn input(&self) -> Option<&Identity> {
         match self {
-            Description::Certify(run) => Some(&run.input),
-            Description::Radius(run) => Some(&run.input),
+            Description::Certify(run) | Description::Radius(run) => Some(&run.input),
             Description::Collective(run) => Some(&run.input),
             Description::Validate(run) => Some(&run.input),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(&run.input),
@@ -320,8 +195,7 @@ impl Description {
     /// The attacker's means, where they are not fixed.
     pub fn budget(&self) -> Option<&BudgetRecord> {
         match self {
-            Description::Certify(run) => Some(&run.budget),
-            Description::Radius(run) => Some(&run.budget),
+            Description::Certify(run) | Description::Radius(run) => Some(&run.budget),
             Description::Collective(run) => Some(&run.budget),
             Description::Validate(run) => Some(&run.budget),
             Description::Table1(_) | Description::CertifyEdges(_) | Description::RadiusEdges(_) => None,
@@ -339,64 +213,30 @@ impl Description {
     /// Which bounds certify, if that was written.
     pub fn bound(&self) -> Option<Bound> {
         match self {
-            Description::Certify(run) => run.bound,
-            Description::Radius(run) => run.bound,
+            Description::Certify(run) | Description::Radius(run) => run.bound,
             _ => None,
         }
     }
 
-    /// How far the run goes: bounds alone, if nothing else was written.
-    pub fn level(&self) -> Level {
-        let effort = match self {
-            Description::Certify(run) => run.effort,
-            Description::Radius(run) => run.effort,
+    /// How far the run goes, if that was written.
+    pub fn effort(&self) -> Option<EffortRecord> {
+        match self {
+            Description::Certify(run) | Description::Radius(run) => run.effort,
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
             Description::Collective(run) => run.effort,
             Description::Validate(_) | Description::Table1(_) => None,
-        };
-        effort.map_or(Level::Bounds, |effort| effort.level)
-    }
-}
-
-impl BudgetRecord {
-    /// A budget but for its `Q`.
-    pub fn new(budget: &Budget) -> BudgetRecord {
-        let locals = budget.locals();
-        let uniform = locals.windows(2).all(|pair| pair[0] == pair[1]);
-        let local = match locals.first() {
-            Some(&q) if uniform => LocalRecord::Uniform(u64::from(q)),
-            _ => LocalRecord::PerNode(locals.iter().map(|&q| u64::from(q)).collect()),
-        };
-        let frozen = budget.frozen_attributes().iter().enumerate().filter(|(_, frozen)| **frozen);
-        let frozen_attributes = frozen.map(|(attribute, _)| attribute).collect();
-        BudgetRecord { global: None, local, direction: budget.direction(), frozen_attributes }
-    }
-
-    /// The same with a `Q`.
-    pub fn with_global(&self, global: usize) -> BudgetRecord {
-        BudgetRecord { global: Some(global as u64), ..self.clone() }
-    }
-
-    /// The same without `Q`: what results of several `Q` have in common.
-    pub fn without_global(&self) -> BudgetRecord {
-        BudgetRecord { global: None, ..self.clone() }
-    }
-}
-
-impl From<Effort> for Level {
-    fn from(effort: Effort) -> Level {
-        match effort {
-            Effort::Bounds => Level::Bounds,
-            Effort::Optimal => Level::Optimal,
-            Effort::Complete(_) => Level::Complete,
-            Effort::Minimize { .. } => Level::Minimize,
-            other => unreachable!("{other:?} has no level"),
         }
+    }
+
+    /// Which searches the run makes: bounds alone, if nothing else was written.
+    pub fn level(&self) -> Level {
+        self.effort().map_or(Level::Bounds, |effort| effort.level)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gcnproof::internals::problem::budget::Direction;
     use serde_json::json;
 
     use super::*;
@@ -430,7 +270,7 @@ mod tests {
     #[test]
     fn sets_of_nodes_are_told_apart() {
         let run = |nodes: &[usize]| {
-            Description::Radius(RadiusRun {
+            Description::Radius(FlipRun {
                 input: Identity {
                     graph: "g".into(),
                     model: "m".into(),
@@ -444,8 +284,9 @@ mod tests {
                     frozen_attributes: vec![],
                 },
                 bound: None,
-                max_global: 3,
+                max_global: Some(3),
                 effort: None,
+                class: None,
                 deployed: None,
                 nodes: nodes.len(),
                 node_set: NodeSet::new(nodes, 10),

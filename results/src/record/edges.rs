@@ -3,9 +3,10 @@
 use gcnproof::edges::{Edge, EdgeBudget, Edges};
 use serde::{Deserialize, Serialize};
 
-use super::description::{Class, EffortRecord, Identity, LocalRecord, NodeSet};
 use super::node::{Empty, Record, Tabled};
+use super::node_set::NodeSet;
 use super::radius::RadiusRow;
+use super::settings::{Class, EffortRecord, Identity, LocalRecord};
 
 /// What `certify --edges` says of a node.
 pub type EdgeRecord = Record<Edges>;
@@ -36,15 +37,10 @@ pub struct EdgeBudgetRecord {
 impl EdgeBudgetRecord {
     /// A budget; its `E` is left out where the run is about all.
     pub fn new(budget: &EdgeBudget, global: bool) -> EdgeBudgetRecord {
-        let locals = budget.locals();
-        let local = match locals.first() {
-            Some(&e) if locals.iter().all(|&other| other == e) => LocalRecord::Uniform(u64::from(e)),
-            _ => LocalRecord::PerNode(locals.iter().map(|&e| u64::from(e)).collect()),
-        };
         EdgeBudgetRecord {
             attack: "remove".into(),
             global: global.then_some(budget.global() as u64),
-            local,
+            local: LocalRecord::new(budget.locals()),
             keep_one: budget.keeps_one(),
             frozen: budget.frozen().iter().copied().collect(),
         }

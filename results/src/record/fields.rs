@@ -1,10 +1,11 @@
 //! Rows whose names of columns depend on the attacker: written and read column by column.
 
 /// Implements `Serialize` and `Deserialize` for a row about an attacker `A`. Fields are written in the order of the columns; those of
-/// the field `group` stand among the others.
+/// the field `group` stand among the others. What is derived follows from other fields by a method, and is not read.
 macro_rules! row {
     ($row:ident, $columns:expr, needed { $($needed:ident: $needed_name:expr),* $(,)? },
-     optional { $($optional:ident: $optional_name:expr),* $(,)? } $(, group $group:ident)?) => {
+     optional { $($optional:ident: $optional_name:expr),* $(,)? },
+     derived { $($derived:ident: $derived_name:expr),* $(,)? } $(, group $group:ident)?) => {
         impl<A: Tabled> serde::Serialize for $row<A> {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;
@@ -20,6 +21,10 @@ macro_rules! row {
                         if self.$optional.is_some() || !column.left_out() {
                             row.serialize_entry(name, &self.$optional)?;
                         }
+                        continue;
+                    })*
+                    $(if name == $derived_name {
+                        row.serialize_entry(name, &self.$derived())?;
                         continue;
                     })*
                     $(if let Some(value) = $group.get(name) {

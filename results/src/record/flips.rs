@@ -38,7 +38,7 @@ pub struct FlipColumns {
     pub prediction_depends: Option<bool>,
 }
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 20] = [
     Column { name: "node", kind: Kind::Integer },
     Column { name: "label", kind: Kind::OptionalInteger },
     Column { name: "predicted", kind: Kind::Integer },
@@ -53,7 +53,11 @@ const COLUMNS: [Column; 16] = [
     Column { name: "masters", kind: Kind::Integer },
     Column { name: "limit_hit", kind: Kind::Boolean },
     Column { name: "margins", kind: Kind::Margins },
+    Column { name: "worst_lower", kind: Kind::OptionalFloat },
+    Column { name: "worst_upper", kind: Kind::OptionalFloat },
+    Column { name: "worst_class", kind: Kind::OptionalInteger },
     Column { name: "witness", kind: Kind::Flips },
+    Column { name: "witness_size", kind: Kind::OptionalInteger },
     Column { name: "seconds", kind: Kind::Float },
 ];
 
@@ -70,7 +74,7 @@ impl NodeRecord {
     pub const SCHEMA: &'static [Column] = &COLUMNS;
 
     /// The columns of a file of such rows, with exact margins.
-    pub const EXACT_SCHEMA: &'static [Column] = &joined::<17>(&COLUMNS, &EXACT);
+    pub const EXACT_SCHEMA: &'static [Column] = &joined::<21>(&COLUMNS, &EXACT);
 
     /// The columns of the network as it runs.
     fn check_deployed(&self) -> Result<(), Contradiction> {
@@ -111,8 +115,8 @@ impl Tabled for Flips {
     type Own = FlipColumns;
 
     fn schema(exact: bool, deployed: bool) -> &'static [Column] {
-        const RUNS: &[Column] = &joined::<19>(NodeRecord::SCHEMA, &DEPLOYED);
-        const ALL: &[Column] = &joined::<20>(NodeRecord::EXACT_SCHEMA, &DEPLOYED);
+        const RUNS: &[Column] = &joined::<23>(NodeRecord::SCHEMA, &DEPLOYED);
+        const ALL: &[Column] = &joined::<24>(NodeRecord::EXACT_SCHEMA, &DEPLOYED);
         match (exact, deployed) {
             (false, false) => NodeRecord::SCHEMA,
             (true, false) => NodeRecord::EXACT_SCHEMA,

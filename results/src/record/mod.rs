@@ -9,9 +9,10 @@ pub mod edges;
 mod fields;
 mod flips;
 pub mod node;
-mod node_set;
+pub mod node_set;
 pub mod pair;
 pub mod radius;
+mod settings;
 pub mod study;
 
 use serde::{Deserialize, Serialize};

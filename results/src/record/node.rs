@@ -89,6 +89,9 @@ row! {
         witness: A::WORDS.witness, seconds: "seconds",
     },
     optional { label: "label", exact_margins: "exact_margins" },
+    derived {
+        worst_lower: "worst_lower", worst_upper: "worst_upper", worst_class: "worst_class", witness_size: "witness_size",
+    },
     group own
 }
 
@@ -106,7 +109,11 @@ impl<A: Tabled> Record<A> {
         Column { name: "search_nodes", kind: Kind::Integer },
         Column { name: "limit_hit", kind: Kind::Boolean },
         Column { name: "margins", kind: Kind::Margins },
+        Column { name: "worst_lower", kind: Kind::OptionalFloat },
+        Column { name: "worst_upper", kind: Kind::OptionalFloat },
+        Column { name: "worst_class", kind: Kind::OptionalInteger },
         Column { name: A::WORDS.witness, kind: Kind::Flips },
+        Column { name: "witness_size", kind: Kind::OptionalInteger },
         Column { name: "seconds", kind: Kind::Float },
         Column { name: "exact_margins", kind: Kind::OptionalText },
     ];
@@ -146,8 +153,27 @@ impl<A: Tabled> Record<A> {
         self
     }
 
-    /// The smallest lower bound over the classes: how far the node is known to be from changing.
+    /// The smallest lower bound over the classes: how far the node is known to be from changing. Null if that of some class is not known.
     pub fn worst_lower(&self) -> Option<f64> {
         self.margins.iter().map(|m| m.lower).reduce(|x, y| Some(x?.min(y?))).flatten()
+    }
+
+    /// The smallest margin that an admissible perturbation is known to leave over some class.
+    pub fn worst_upper(&self) -> Option<f64> {
+        self.margins.iter().filter_map(|margin| margin.upper).min_by(f64::total_cmp)
+    }
+
+    /// The class of that margin if the node is non-robust; else the one with the smallest lower bound, where no bound counts as the smallest.
+    pub fn worst_class(&self) -> Option<u64> {
+        let number = |margin: &MarginRecord| match self.verdict {
+            Verdict::NonRobust => margin.upper.unwrap_or(f64::INFINITY),
+            _ => margin.lower.unwrap_or(f64::NEG_INFINITY),
+        };
+        self.margins.iter().min_by(|x, y| number(x).total_cmp(&number(y))).map(|margin| margin.class)
+    }
+
+    /// How many changes break it; null unless it is non-robust.
+    pub fn witness_size(&self) -> Option<u64> {
+        (self.verdict == Verdict::NonRobust).then_some(self.witness.len() as u64)
     }
 }

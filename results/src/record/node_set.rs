@@ -17,25 +17,29 @@ pub struct NodeSet {
 /// Ranges of a [`NodeSet`] that are written down.
 const RANGES: usize = 12;
 
+/// Rising ids as commands take them: single ones, and ranges.
+pub fn ranges(ids: &[u64]) -> Vec<String> {
+    let words = |run: &[u64]| match run {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    };
+    ids.chunk_by(|a, b| a + 1 == *b).map(words).collect()
+}
+
 impl NodeSet {
     /// The set of these nodes, in rising order, if they are not all `of` of a graph.
     pub fn new(nodes: &[usize], of: usize) -> Option<NodeSet> {
         if nodes.len() == of {
             return None;
         }
-        let ranges: Vec<String> = nodes
-            .chunk_by(|a, b| a + 1 == *b)
-            .map(|run| match run {
-                [one] => one.to_string(),
-                [first, .., last] => format!("{first}-{last}"),
-                [] => String::new(),
-            })
-            .collect();
+        let all: Vec<u64> = nodes.iter().map(|&node| node as u64).collect();
+        let ranges = ranges(&all);
         let mut ids = ranges.iter().take(RANGES).cloned().collect::<Vec<_>>().join(",");
         if ranges.len() > RANGES {
             ids.push_str(",…");
         }
-        let digest = gcnproof_files::digest_ids(&nodes.iter().map(|&node| node as u64).collect::<Vec<_>>());
+        let digest = gcnproof_files::digest_ids(&all);
         Some(NodeSet { ids, digest, of })
     }
 }

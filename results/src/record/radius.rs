@@ -39,7 +39,8 @@ row! {
         node: "node", predicted: "predicted", degree: "degree", relevant: A::WORDS.relevant, witness: A::WORDS.witness,
         seconds: "seconds",
     },
-    optional { label: "label", certified: A::WORDS.certified, attacked: A::WORDS.attacked }
+    optional { label: "label", certified: A::WORDS.certified, attacked: A::WORDS.attacked },
+    derived {}
 }
 
 impl<A: Tabled> RadiusRow<A> {

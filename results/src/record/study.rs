@@ -78,7 +78,7 @@ impl Manifest {
 
     /// The manifest of a folder.
     pub fn load(folder: &Path) -> Result<Manifest, StudyError> {
-        let path = folder.join("study.json");
+        let path = manifest_path(folder);
         let wrong = |problem: String| StudyError::Manifest { file: path.display().to_string(), problem };
         let bytes = std::fs::read(&path).map_err(|_| StudyError::NotAStudy { folder: folder.display().to_string() })?;
         let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
@@ -125,9 +125,14 @@ impl Manifest {
     /// Writes the manifest; the file is replaced as a whole.
     pub fn save(&self, folder: &Path) -> Result<(), StudyError> {
         let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-        crate::replace(&folder.join("study.json"), text.as_bytes())?;
+        crate::replace(&manifest_path(folder), text.as_bytes())?;
         Ok(())
     }
+}
+
+/// What a study's folder holds, by which it is known.
+pub fn manifest_path(folder: &Path) -> PathBuf {
+    folder.join("study.json")
 }
 
 /// The copy of the graph in a study's folder.

@@ -4,6 +4,7 @@ mod damage;
 mod journal;
 mod kill;
 mod round_trip;
+mod versions;
 
 use std::path::PathBuf;
 

@@ -149,6 +149,48 @@ fn costs_are_known_before() {
     assert!(worst < 12.0, "{worst}");
 }
 
+/// The costs of a leaf on a complete graph of five nodes, counted by hand: four neighbours with three links each, at
+/// most three removals at a node and four in all; three units, and two terms or one.
+#[test]
+fn costs_are_those_of_the_formulas() {
+    let both: &[&str] = &["gcn-self", "mean+self"];
+    let reading = Files::new(5, |_, _| true, 3, [&["gcn"], both], [4, 3]);
+    reading.with(0, |scene| {
+        let cost = LeafCost::new(scene);
+        // Four senders, which can change 12 times; then lines.
+        assert_eq!(cost.center(), (3 * 4 * 20 + 3 * 27 + 4 * 12 + 4 * 4) + 3 * 20);
+        assert_eq!(cost.neighbour(1), 4 * 3 * 8 + (3 + 9) * 4);
+        // With two removals at the neighbour there are up to two at the target: three cases.
+        let anchored = |cases: u64| 3 * 3 * 18 + 3 * cases * 26 + 4 * 9 + 4 * 3;
+        assert_eq!([0, 2, 3].map(|r| cost.anchored(1, r)), [4, 3, 2].map(anchored));
+        let state = |cases: u64| anchored(cases) + cases * (3 * 20 + 3 * (24 + 10 + 4) + 9 * 8 + 16);
+        assert_eq!([0, 2, 3].map(|r| cost.state(1, r)), [4, 3, 2].map(state));
+        assert_eq!(cost.anchors(), 4 * (36 + 9) * 4 + 36);
+        assert_eq!(cost.operations(), 4 * (144 + 4 * state(4)) + 4 * 445 + 4 * 4 * (8 + 6) + 2 * 3 * 4);
+        let bytes = |number: u64| (12 * (3 * number + 1) + 3 * 64 + 27 * number) + 4 * (4 + 6 + 4) * number + 12 * 64;
+        assert_eq!((cost.bytes::<Interval>(), cost.bytes::<Dyadic>()), (bytes(16), bytes(64)));
+        // Five nodes with four edges each. An edge changes the units of everybody who is next to its ends.
+        let (units, taken) = (3 * (8 + 4 + 6), 16 + 5 * 12 + 2 * 3 * 4);
+        assert_eq!((margin(scene), singles(scene)), (5 * units + taken, 20 * 5 * units + 5 * units + 11 * taken));
+    });
+    // Removals elsewhere: as many as the budget of a node, its other edges, and the budget in all allow.
+    for (edges, most, elsewhere) in [([4, 2], 2, 3 * 2), ([1, 3], 1, 3), ([4, u64::MAX], 4, 3 * 3)] {
+        let files = Files::new(5, |_, _| true, 3, [&["gcn"], both], edges);
+        let neighbour = files.with(0, |scene| LeafCost::new(scene).neighbour(1));
+        assert_eq!(neighbour, (most + 1) * 3 * 8 + (3 + elsewhere) * 4, "{edges:?}");
+    }
+    // Where senders are not read, nothing changes but at the ends.
+    let blind = Files::new(5, |_, _| true, 3, [&["mean"], &["gcn"]], [4, 3]);
+    blind.with(0, |scene| {
+        let cost = LeafCost::new(scene);
+        assert_eq!(cost.center(), (3 * 4 * 20 + 3 * 27 + 4 * 4) + 3 * 18);
+        let anchored = 3 * 3 * 18 + 3 * 4 * 26 + 4 * 3;
+        assert_eq!(cost.state(1, 0), anchored + 4 * (3 * 18 + 3 * (24 + 10 + 4) + 16));
+        let (units, taken) = (3 * (8 + 2 + 6), 16 + 5 * 8 + 3 * 4);
+        assert_eq!((margin(scene), singles(scene)), (5 * units + taken, 20 * units + 5 * units + 11 * taken));
+    });
+}
+
 /// A leaf that would cost too much is not begun.
 #[test]
 fn nothing_is_begun_that_is_too_expensive() {

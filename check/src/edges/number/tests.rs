@@ -23,7 +23,7 @@ impl Random {
             _ => &eighths + &tiny,
         };
         let wide =
-            |random: &mut Random| Dyadic::new(random.below(3).into(), [-1074, -52, -40][random.below(3) as usize]);
+            |random: &mut Random| Dyadic::new(random.below(4).into(), [-1074, -52, -40][random.below(3) as usize]);
         let around = Interval {
             lower: Interval::around(&(&x - &wide(self))).lower,
             upper: Interval::around(&(&x + &wide(self))).upper,
@@ -92,11 +92,38 @@ fn the_largest_are_taken_as_often_as_they_may() {
         all.sort_by(|a, b| b.cmp(a));
         let exact = sums_of_largest(numbers.iter().map(|((x, _), times)| (x.clone(), *times)).collect(), &counts);
         let around = sums_of_largest(numbers.iter().map(|((_, x), times)| (*x, *times)).collect(), &counts);
+        assert_eq!((exact.len(), around.len()), (counts.len(), counts.len()));
         for ((&count, exact), around) in counts.iter().zip(&exact).zip(&around) {
             let sum = all.iter().take(count).fold(Dyadic::ZERO, |sum, x| &sum + x);
             assert!(*exact == sum && holds(around, &sum), "{round}: {count} of {numbers:?}: {exact:?} {around:?}");
         }
     }
+}
+
+#[test]
+fn sums_of_the_smallest_are_enclosed() {
+    let mut random = Random(3);
+    for round in 0..20_000 {
+        let numbers: Vec<_> = (0..random.below(6)).map(|_| random.number()).collect();
+        let count = random.below(7) as usize;
+        let mut all: Vec<Dyadic> = numbers.iter().map(|(x, _)| x.clone()).collect();
+        all.sort();
+        let sum = all.iter().take(count).fold(Dyadic::ZERO, |sum, x| &sum + x);
+        let exact = Dyadic::sum_of_smallest(numbers.iter().map(|(x, _)| x.clone()).collect(), count);
+        let around = Interval::sum_of_smallest(numbers.iter().map(|(_, x)| *x).collect(), count);
+        assert!(exact == sum && holds(&around, &sum), "{round}: {count} of {numbers:?}: {exact:?} {around:?}");
+    }
+}
+
+#[test]
+fn counts_are_enclosed_and_only_zero_is_zero() {
+    for count in [0, 1, 3, (1 << 53) - 1, 1 << 53, (1 << 53) + 1, usize::MAX] {
+        let (exact, around) = (<Dyadic as Scalar>::count(count), <Interval as Scalar>::count(count));
+        assert!(exact == Dyadic::from(count) && holds(&around, &exact), "{count}: {around:?}");
+        assert_eq!((Scalar::is_zero(&exact), Scalar::is_zero(&around)), (count == 0, count == 0));
+    }
+    let (zero, one) = (Interval::ZERO, <Interval as Scalar>::count(1));
+    assert!(!Scalar::is_zero(&zero.hull(one)) && !Scalar::is_zero(&zero.hull(-one)));
 }
 
 /// The case that floats and exact numbers once saw differently: a unit that can only fall, at 2⁻⁵⁴.

@@ -8,6 +8,9 @@ const make = (tag, attributes = {}, text = '') => {
   return element;
 };
 
+// A long name may be broken behind its underscores, and nowhere else.
+const pieces = (text) => text.split(/(?<=_)/).flatMap((part, at) => (at ? [make('wbr'), part] : [part]));
+
 const draw = (tag, attributes = {}, text = '') => {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

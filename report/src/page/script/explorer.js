@@ -89,7 +89,9 @@ const follow = () => {
   paintMap();
   const panel = find('.one');
   const box = panel.getBoundingClientRect();
-  if (box.top < 0 || box.top > innerHeight * 0.7) panel.scrollIntoView();
+  // The slider stays at the top of the window: what is below it is not seen.
+  const bar = find('.dial').offsetHeight;
+  if (box.top < bar || box.top > innerHeight * 0.7) scrollBy(0, box.top - bar - 8);
   // A screen reader goes on where the node is told.
   panel.querySelector('h3').focus({ preventScroll: true });
 };

@@ -47,22 +47,22 @@ const marginTable = (data, row) => {
     if (Number.isFinite(upper)) picture.append(draw('path', { d: `M${place(upper) - 3.5} 6.5l7 7m0 -7l-7 7`, class: 'witness' }));
     if (exact !== undefined) picture.append(draw('path', { d: `M${place(exact)} 5l4 5l-4 5l-4 -5z`, class: 'exact' }));
     if (Number.isFinite(clean)) picture.append(draw('circle', { cx: place(clean), cy: 10, r: 3.2, class: 'clean' }));
-    const name = make('th', { scope: 'row' }, className(data, k));
-    name.append(picture);
+    const name = make('th', { scope: 'row' });
+    name.append(...pieces(className(data, k)), picture);
     line.append(name, make('td', { class: 'n' }, brief(lower, -1)),
       make('td', { class: 'n' }, exact === undefined ? '–' : brief(exact)), make('td', { class: 'n' }, brief(upper, 1)));
     if (margins.clean) line.append(make('td', { class: 'n' }, brief(clean)));
     body.append(line);
   }
   const head = make('tr');
-  for (const [title, kind] of [['class', ''], ['[ bound', 'n'], ['◆ exact', 'n'], ['× witness', 'n'], ...(margins.clean ? [['○ clean', 'n']] : [])]) {
+  for (const [title, kind] of [['class', ''], ['[ bound', 'n'], ['◆ exact', 'n'], ['× attack', 'n'], ...(margins.clean ? [['○ clean', 'n']] : [])]) {
     head.append(make('th', { scope: 'col', class: kind }, title));
   }
   const result = make('table', { class: 'margins' });
   const top = make('thead');
   top.append(head);
   result.append(make('caption', {}, say(`Margins at ${margins.Q === null ? 'the Q of the verdict' : `Q = ${margins.Q}`}, in logits: the worst case lies between ` +
-    'the bound and the margin of the best attack that the run at that Q found, the witness. Exact: where it is known. At zero or below the class is lost. Clean: without an attack.')), top, body);
+    'the bound and the margin of the best attack found with the whole budget. Exact: where it is known. At zero or below the class is lost. Clean: without an attack.')), top, body);
   return result;
 };
 

@@ -110,8 +110,7 @@ const drawTable = () => {
         const node = column.values[row];
         cell.append(make('a', { href: `#node=${node}`, ...(node === state.node ? { 'aria-current': 'true' } : {}) }, String(node)));
       } else {
-        // A long name may be broken behind its underscores.
-        cellText(column, row).split(/(?<=_)/).forEach((part, at) => cell.append(...(at ? [make('wbr')] : []), part));
+        cell.append(...pieces(String(cellText(column, row))));
       }
       if (column.key === 'verdict') cell.classList.add(`v-${cell.textContent}`);
       line.append(cell);

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import _native
-from .calls import Direction, Path, _path, _search, _tell
+from .asking import Asked, Class, Path, Written, files_of, keeping, tell
+from .attack import Edges, Flips, execution_of
+from .calls import Call, _attack
 from .errors import InputError
 from .progress import Listener, Progress
-from .results import Radii, _flipped, _Rows
-from .selection import Subject, attacker, budgets as _budgets, is_path, needed, selected, whole
-from .selection import threads as _threads
+from .results import Radii
+from .selection import Subject, budgets as _budgets, is_path, threads as _threads, whole
+from .table import Column, Table, axes_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -55,56 +59,31 @@ class BudgetResult:
         return self.bound - self.broken
 
 
-class CollectiveResults(_Rows):
+class CollectiveResults(Table[BudgetResult]):
     """What `collective` found: for every budget a bound on the predictions that one perturbation breaks, and a perturbation.
 
     Columns are arrays of numpy, one entry for each budget; `results[100]` is everything that is known of the budget of 100 flips.
     """
 
-    @property
-    def Q(self) -> np.ndarray:
-        """The budgets, rising: flips in all."""
-        return self._columns["Q"]
+    _key = "Q"
 
-    @property
-    def counted(self) -> np.ndarray:
-        """Predictions that count."""
-        return self._columns["counted"]
-
-    @property
-    def bound(self) -> np.ndarray:
-        """No perturbation within the budget breaks more predictions."""
-        return self._columns["bound"]
-
-    @property
-    def fractional_bound(self) -> np.ndarray:
-        """The bounds before they were rounded down."""
-        return self._columns["fractional_bound"]
-
-    @property
-    def robust(self) -> np.ndarray:
-        """Predictions that no perturbation within the budget breaks, each by itself."""
-        return self._columns["robust"]
-
-    @property
-    def broken(self) -> np.ndarray:
-        """Predictions that the perturbation in `flips` breaks, replayed exactly."""
-        return self._columns["broken"]
-
-    @property
-    def listed(self) -> np.ndarray:
-        """Where all perturbations were listed: there the bound is the truth."""
-        return self._columns["listed"]
+    Q = Column("Q", "The budgets, rising: flips in all.")
+    counted = Column("counted", "Predictions that count.")
+    bound = Column("bound", "No perturbation within the budget breaks more predictions.")
+    fractional_bound = Column("fractional_bound", "The bounds before they were rounded down.")
+    robust = Column("robust", "Predictions that no perturbation within the budget breaks, each by itself.")
+    broken = Column("broken", "Predictions that the perturbation in `flips` breaks, replayed exactly.")
+    listed = Column("listed", "Where all perturbations were listed: there the bound is the truth.")
 
     @cached_property
     def certified(self) -> np.ndarray:
         """At least so many predictions stay, whatever the attacker does."""
         return self.counted - self.bound
 
-    @cached_property
+    @property
     def flips(self) -> list[list[tuple[int, int]]]:
         """The perturbation of each budget, as (node, attribute)."""
-        return self._rows.witnesses()
+        return self.witness
 
     @cached_property
     def broken_nodes(self) -> list[list[int]]:
@@ -118,22 +97,6 @@ class CollectiveResults(_Rows):
         share = self.certified / np.maximum(self.counted, 1)
         return float((np.diff(self.Q) * (share[1:] + share[:-1])).sum() / 2)
 
-    def _at(self, Q: Any) -> int:
-        found = np.flatnonzero(self.Q == Q)
-        if len(found) != 1:
-            raise KeyError(f"Q = {Q!r} is not among the {len(self)} budgets of these results")
-        return int(found[0])
-
-    def __contains__(self, Q: object) -> bool:
-        return bool((self.Q == Q).any())
-
-    def __getitem__(self, Q: int) -> BudgetResult:
-        """What was found of a budget, by its number of flips."""
-        return self._row(self._rows.row(self._at(Q)))
-
-    def __iter__(self) -> Iterator[BudgetResult]:
-        return (self._row(self._rows.row(at)) for at in range(len(self)))
-
     def _row(self, row: dict[str, Any]) -> BudgetResult:
         return BudgetResult(
             Q=row["q_global"],
@@ -142,29 +105,25 @@ class CollectiveResults(_Rows):
             fractional_bound=row["fractional_bound"],
             robust=row["robust"],
             broken=row["broken"],
-            broken_nodes=[int(node) for node in row["broken_nodes"].split()],
+            broken_nodes=row["broken_nodes"],
             flips=[(node, attribute) for node, attribute in row["flips"]],
             listed=row["listed"],
             bound_seconds=row["bound_seconds"],
             attack_seconds=row["attack_seconds"],
         )
 
-    def apply(self, Q: int) -> Any:
-        """The attributes with the perturbation of a budget made, so that your own model can be asked.
+    def _more_columns(self) -> dict[str, Any]:
+        return {"certified": self.certified, "flips": self.flips, "broken_nodes": self.broken_nodes}
 
-        With a Data object of PyTorch Geometric they are a new tensor like `data.x`; otherwise a new scipy CSR matrix.
-        """
-        return _flipped(self, self.flips[self._at(Q)])
-
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame, one row for each budget; perturbations and the nodes that they break as lists."""
-        import pandas
-
-        frame = pandas.DataFrame(dict(self._columns))
-        frame["certified"] = self.certified
-        frame["flips"] = self.flips
-        frame["broken_nodes"] = self.broken_nodes
-        return frame.set_index("Q", drop=False)
+    def plot(self, ax: Any = None) -> Any:
+        """Draws how many predictions stay for certain, and how many the perturbations found leave, over Q; returns the axes of matplotlib."""
+        ax = axes_of(ax)
+        ax.plot(self.Q, self.certified, label="certified")
+        ax.plot(self.Q, self.counted - self.broken, label="left by the attack found")
+        ax.set_xlabel("Q: flips in all")
+        ax.set_ylabel("predictions")
+        ax.legend()
+        return ax
 
     def summary(self) -> dict[str, Any]:
         """The curve in short."""
@@ -209,77 +168,82 @@ class CollectiveResults(_Rows):
         return f"<div><p><b>{len(self)} budgets{part}</b>, {counted} predictions</p><table><tr>{heads}</tr>{rows}</table></div>"
 
 
+class Curve(Written, total=False):
+    """And how the bound is found, for comparisons."""
+
+    q: Any
+    rows: Literal["all", "count"]
+    solver: Literal["own", "highs"]
+    swaps: int | None
+
+
 def collective(
     model: Any,
     data: Any,
-    budgets: Any,
-    q: Any = None,
+    budgets: Any = None,
+    attack: Flips | Any = None,
     *,
     attacked_nodes: int | None = None,
     nodes: Any = None,
-    class_: Literal["predicted", "labels"] = "predicted",
+    class_: Class = "predicted",
     radii: Radii | Path | None = None,
-    rows: Literal["all", "count"] = "all",
-    solver: Literal["own", "highs"] = "own",
-    complete: bool = False,
-    flips: Direction = "both",
-    freeze_nodes: Any = None,
-    freeze_attributes: Any = None,
+    complete: bool | None = None,
     time_limit: float | None = None,
-    swaps: int | None = None,
+    call: Call = None,
     threads: int | None = None,
     progress: bool | Listener = True,
     proofs: Path | None = None,
     out: Path | None = None,
-    resume: bool = False,
-    force: bool = False,
+    **more: Unpack[Curve],
 ) -> CollectiveResults:
     """How many predictions one perturbation of the whole graph can break: for every budget an upper bound, and a perturbation.
 
     A verdict of `certify` lets the attacker choose anew for every node; here one perturbation is chosen for all of them.
 
-        curve = gcnproof.collective(model, data, budgets=range(0, 201, 20), q=0.01)
+        curve = gcnproof.collective(model, data, range(0, 201, 20), Flips(q=0.01))
         curve.certified                    # so many predictions stay at each Q, whatever the attacker does
         curve[100].bound, curve[100].broken
         x = curve.apply(100)               # the attributes with the perturbation found for Q = 100
 
-    `budgets` are numbers of flips in all: one, a list, a range, or a text such as "0-1000:50". `model`, `data`, `q`, `flips` and what is
-    frozen are those of `certify`; `attacked_nodes` limits in how many nodes the attacker changes attributes. Predictions of `nodes`
+    `budgets` are numbers of flips in all: one, a list, a range, or a text such as "0-1000:50". `attack` is Flips(q=…) without a Q of its own,
+    or `q` and the short forms of `certify`; `attacked_nodes` limits in how many nodes the attacker changes attributes. Predictions of `nodes`
     count, or all; with class_="labels" only those that agree with the label.
 
-    The bound starts from what each node withstands by itself: it is searched for, with `complete=True` exactly (`time_limit` gives a node up
-    after so many seconds), or `radii` says it, the result of `radius` on the same graph, model and q, or its file. `rows="count"` uses
+    The bound starts from what each node withstands by itself: it is searched for, up to a few flips and 5 seconds a node (`time_limit`), with
+    `complete=True` up to the largest budget and without a limit, with `complete=False` by bounds alone; or `radii` says it, the result of `radius` on the same graph, model and q, or its file. `rows="count"` uses
     nothing else; by default the bound also uses what every single flip can do to each node. With it `solver="highs"` lets HiGHS propose the multipliers
-    of the bound, in a build with the laboratory. `swaps` says how long the search for an attack goes on.
+    of the bound, in a build with the laboratory. `swaps` says how long the search for an attack continues.
 
     `proofs` is a folder that gets a proof of every bound, one file Q-N.jsonl for each budget, which `check` reads. `out`, `resume` and
     `force` are those of `certify`, with a row for each budget.
     """
-    q = needed(q, "q", "say how many attributes may be flipped in each node")
-    asked = _budgets(budgets)
+    said = dict(more)
+    Q = said.get("Q") if said.get("Q") is not None else attack.Q if isinstance(attack, Flips) else None
+    if Q is not None or budgets is None:
+        shown = "0-200:20" if Q is None else Q
+        message = "budgets are missing" if Q is None else f"Q={Q}: the numbers of flips in all are the budgets"
+        raise InputError(message, f"say budgets={shown!r}, and q for each node: collective(model, data, {shown!r}, q=0.01)")
+    found = _attack(said, attack, None, "q")
+    if isinstance(found, Edges):
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for removed edges", "give Flips(q=…)")
+    if found is None or found.q is None:
+        raise InputError("q is missing", "say how many attributes may be flipped in each node")
     if radii is not None and not isinstance(radii, Radii) and not is_path(radii):
         raise InputError(f"radii: a {type(radii).__name__}", "give what gcnproof.radius returned, or its file")
-    subject = Subject(model, data)
-    with Progress(progress, "collective") as listener:
-        found, facts = _native.collective(
-            subject.graph._native(),
-            subject.network,
-            asked,
-            attacker(subject.graph, q, flips, freeze_nodes, freeze_attributes),
-            None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
-            _search(complete, False, time_limit),
-            selected(nodes, subject.graph.node_count),
-            class_,
-            radii._rows if isinstance(radii, Radii) else None if radii is None else os.fspath(radii),
-            rows,
-            solver,
-            None if swaps is None else whole(swaps, "swaps", "swaps"),
-            _threads(threads),
-            listener,
-            _path(proofs),
-            _path(out),
-            resume,
-            force,
-        )
-    _tell(facts)
-    return CollectiveResults(found, facts, subject.graph, subject.data)
+    swaps = said.pop("swaps", None)
+    curve = {
+        "budgets": _budgets(budgets),
+        "attacked_nodes": None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
+        "radii": radii._rows if isinstance(radii, Radii) else None if radii is None else os.fspath(radii),
+        "rows": said.pop("rows", "all"),
+        "solver": said.pop("solver", "own"),
+        "swaps": None if swaps is None else whole(swaps, "swaps", "swaps"),
+    }
+    asked = Asked(found, nodes, class_, complete, False, time_limit, execution_of(None, found, said), tight=True)
+    files, count = files_of("collective", proofs, out, said), _threads(threads)
+    subject = Subject.of(model, data, call)
+    attacker, rest = asked.native(subject.graph)
+    with Progress(progress, "collective") as listener, keeping(CollectiveResults, subject):
+        rows, facts = _native.collective(subject.graph._native(), subject.network, attacker, rest, curve, files, count, listener)
+    tell(facts)
+    return CollectiveResults(rows, facts, subject.graph, subject.data)

@@ -1,0 +1,206 @@
+"""What an attacker may do, and how the network runs: each is one value, which the short forms of the calls make."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from .errors import InputError
+from .graph import Graph, _array
+from .selection import is_path, selected, whole
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """Attributes are flipped: at most `Q` in all and at most `q` in each node.
+
+    `q` is an int, a float below 1 as a share of the attributes (rounded down, at least 1; 0.0 is no flip), or an array with one
+    number for each node. `direction` is "both", "add" or "remove"; nodes and attributes can be frozen. For `radius`, `Q` is the largest that
+    is looked at. `bound` limits the bounds that certify to one of them, and `margins="tight"` evaluates all of them also where
+    a node is robust by far; both are for comparisons.
+    """
+
+    Q: int | None = None
+    q: Any = None
+    direction: Literal["both", "add", "remove"] = "both"
+    freeze_nodes: Any = None
+    freeze_attributes: Any = None
+    bound: Literal["best", "paper", "anchored"] = "best"
+    margins: Literal["fast", "tight"] = "fast"
+
+    def __post_init__(self) -> None:
+        if self.Q is not None:
+            whole(self.Q, "Q", "flips")
+        if self.q is not None:
+            local(self.q)
+        for name, known in (("direction", ("both", "add", "remove")), ("bound", ("best", "paper", "anchored")), ("margins", ("fast", "tight"))):
+            if getattr(self, name) not in known:
+                *others, last = map(repr, known)
+                raise InputError(f"{'flips' if name == 'direction' else name}={getattr(self, name)!r}", f"give {', '.join(others)} or {last}")
+
+    def _native(self, graph: Graph) -> dict[str, Any]:
+        return {
+            "Q": int(self.Q or 0),
+            "q": local(self.q, graph.node_count),
+            "direction": self.direction,
+            "freeze_nodes": selected(self.freeze_nodes, graph.node_count) or [],
+            "freeze_attributes": selected(self.freeze_attributes, graph.attribute_count, "attributes") or [],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges are removed: at most `remove` in all and at most `at_node` at each node.
+
+    `at_node` is an int, an array with one number for each node, or None for no limit of its own; a removal counts at both ends, and
+    operators are recomputed from the edges that are left. `keep_one_edge` says whether every node that has edges keeps one; `freeze_edges`
+    are pairs of ids that cannot be removed. For `radius`, `remove` is the largest number that is looked at.
+    """
+
+    remove: int | None = None
+    at_node: Any = None
+    keep_one_edge: bool = True
+    freeze_nodes: Any = None
+    freeze_edges: Any = None
+
+    def __post_init__(self) -> None:
+        if self.remove is not None:
+            whole(self.remove, "E", "edges")
+        if self.at_node is not None:
+            local(self.at_node, name="e")
+
+    def _native(self, graph: Graph) -> dict[str, Any]:
+        return {
+            "E": int(self.remove or 0),
+            "e": None if self.at_node is None else local(self.at_node, graph.node_count, "e"),
+            "keep_one": bool(self.keep_one_edge),
+            "freeze_nodes": selected(self.freeze_nodes, graph.node_count) or [],
+            "freeze_edges": _pairs(self.freeze_edges),
+        }
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How the network runs where `deployed` is asked about: any order of sums in a format with float32's range.
+
+    `unit_roundoff` is 2**-24 for float32 and 2**-8 for bfloat16. `operator_error` says how far message-passing entries may be from ours, in
+    units of the last place (8 for rules such as gcn and mean by default), `flush_subnormals` that subnormal numbers may be taken for zero.
+    """
+
+    unit_roundoff: float | None = None
+    operator_error: int | None = None
+    flush_subnormals: bool = False
+
+    def __post_init__(self) -> None:
+        unit = self.unit_roundoff
+        if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real)):
+            raise InputError(f"unit_roundoff={unit!r}", "give a power of two: 2**-24 is float32, 2**-8 bfloat16")
+        if self.operator_error is not None and whole(self.operator_error, "operator_error", "units of the last place") >= 2**32:
+            raise InputError(f"operator_error={self.operator_error}", "give fewer than 2**32 units of the last place")
+
+    def _native(self) -> dict[str, Any]:
+        unit = None if self.unit_roundoff is None else float(self.unit_roundoff)
+        return {"unit_roundoff": unit, "operator_error": self.operator_error, "flush_subnormals": self.flush_subnormals}
+
+
+def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float | np.ndarray:
+    """Changes at a node: a number, a share of the attributes (not of edges), or an array with a number for each node."""
+    share = "a share below 1, " if name == "q" else ""
+    if isinstance(most, bool) or is_path(most):
+        raise InputError(f"{name}={most!r}", f"give a whole number, {share}or an array with one number for each node")
+    if isinstance(most, numbers.Integral):
+        if most < 0:
+            raise InputError(f"{name}={most}", "give a whole number, 0 or more")
+        return whole(most, name, "changes")
+    if isinstance(most, numbers.Real):
+        if name != "q":
+            raise InputError(f"{name}={most}", "give a whole number of edges, 0 or more, or an array with one number for each node")
+        if not 0 <= float(most) < 1:
+            raise InputError(f"q={most}", "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int")
+        # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
+        return float(str(most)) if isinstance(most, np.floating) else float(most)
+    found = _array(most)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or nodes not in (None, len(found)):
+        of = "the" if nodes is None else f"the {nodes}"
+        raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of {of} nodes")
+    return found.astype(np.int64, copy=False)
+
+
+def _pairs(edges: Any) -> list[tuple[int, int]]:
+    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them."""
+    if edges is None:
+        return []
+    found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges)
+    if found.size == 0:
+        return []
+    if found.ndim != 2 or found.dtype.kind not in "iu" or 2 not in found.shape:
+        raise InputError(
+            f"freeze_edges: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
+        )
+    rows = found if found.shape[1] == 2 else found.T
+    return [(int(a), int(b)) for a, b in rows]
+
+
+#: Short forms that speak of attributes alone, and of edges alone: what each is called in Flips or Edges.
+_OF_FLIPS = {"Q": "Q", "q": "q", "flips": "direction", "freeze_attributes": "freeze_attributes", "bound": "bound", "margins": "margins"}
+_OF_EDGES = {"E": "remove", "e": "at_node", "keep_one_edge": "keep_one_edge", "freeze_edges": "freeze_edges"}
+_OF_EXECUTION = ("operator_error", "flush_subnormals", "unit_roundoff")
+
+
+def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
+    """The attacker: as one value, or from the short forms, which are taken out. None if nothing is said.
+
+    Refuses what is not decided, and short forms that contradict each other.
+    """
+    edges = short.pop("edges", None)
+    said = {name: short.pop(name) for name in (*_OF_FLIPS, *_OF_EDGES, "freeze_nodes") if name in short}
+    said = {name: value for name, value in said.items() if value is not None and value is not {"keep_one_edge": True}.get(name)}
+    if isinstance(given, (Flips, Edges)):
+        for name in ["edges"] * (edges is not None) + list(said):
+            kind = type(given).__name__
+            raise InputError(f"{name} beside {kind}(…)", f"say all of the attack inside {kind}(…): help(gcnproof.{kind})")
+        return given
+    if given is not None:
+        raise InputError(f"a {type(given).__name__} is no attack", "give gcnproof.Flips(Q=12, q=0.01) or gcnproof.Edges(remove=5), or say Q=12, q=0.01")
+    if edges in ("add", "both"):
+        raise InputError(f"edges={edges!r}: attacks that add edges are not decided", "say edges='remove'")
+    if edges not in (None, "remove"):
+        raise InputError(f"edges={edges!r}", "say edges='remove'")
+    of_flips = [name for name in said if name in _OF_FLIPS and (name, said[name]) not in (("flips", "both"), ("bound", "best"), ("margins", "fast"))]
+    if edges or "E" in said or "e" in said:
+        for name in of_flips:
+            raise InputError(
+                f"{name} together with edges: attacks on attributes and edges at once are not decided",
+                "say E and e, or Edges(…), for removed edges; Q and q, or Flips(…), for flips of attributes",
+            )
+        return Edges(**{_OF_EDGES.get(name, name): value for name, value in said.items() if name not in _OF_FLIPS})
+    for name in said.keys() & _OF_EDGES:
+        raise InputError(f"{name} without edges", "say edges='remove' with E and e, or leave it out")
+    return Flips(**{_OF_FLIPS.get(name, name): value for name, value in said.items()}) if said else None
+
+
+def execution_of(deployed: Any, attack: Any, short: dict[str, Any]) -> Execution | None:
+    """How the network runs: as one value, or from the short forms, which are taken out. None for exact arithmetic."""
+    said = {name: short.pop(name) for name in _OF_EXECUTION if name in short}
+    said = {name: value for name, value in said.items() if value is not None and value is not False}
+    if isinstance(attack, Edges) and (deployed is not None or said):
+        name = "deployed" if deployed is not None else next(iter(said))
+        raise InputError(f"{name} together with edges: verdicts about removed edges are those of the exact network", "leave it out")
+    if deployed is None or isinstance(deployed, Execution):
+        for name in said:
+            raise InputError(
+                f"{name} speaks of a network that is deployed",
+                "say deployed='float32', or leave it out" if deployed is None else "say it inside Execution(…)",
+            )
+        return deployed
+    if deployed == "float32":
+        return Execution(**said)
+    if deployed == "bfloat16":
+        raise InputError("deployed='bfloat16'", "say deployed=gcnproof.Execution(unit_roundoff=2**-8): float32's range with 8 bits is bfloat16")
+    raise InputError(
+        f"deployed={deployed!r}",
+        "give 'float32', or gcnproof.Execution(unit_roundoff=…) for another format with float32's range; float16 and float64 have another range, which is not decided",
+    )

@@ -1,0 +1,240 @@
+"""Tables of rows: as numpy columns, tables of other libraries, and files; and what a witness leaves of a graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import numpy as np
+
+from . import _native
+from .errors import InputError
+from .graph import Graph, _array
+
+
+class Arrow:
+    """A table for every library that speaks Arrow's PyCapsule protocol: `polars.DataFrame(table)`, `pyarrow.table(table)`."""
+
+    def __init__(self, rows: _native.Rows):
+        self._rows = rows
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._rows.__arrow_c_stream__(requested_schema)
+
+
+Row = TypeVar("Row")
+Own = TypeVar("Own", bound="Table[Any]")
+
+
+class Column(property):
+    """A column of a table, as an array of numpy."""
+
+    def __init__(self, name: str, doc: str):
+        super().__init__(lambda table: table._columns[name], doc=doc)
+
+    if TYPE_CHECKING:
+
+        def __get__(self, table: Any, kind: type | None = None) -> np.ndarray: ...  # type: ignore[override]
+
+
+class Table(Generic[Row]):
+    """The rows of a run: a column of numpy for each of their parts; `table[key]` is everything that is known of one node or budget.
+
+    `table[0:3]`, `table[mask]` and `table[[3, 17]]` are tables of some of the rows: by their places, by a mask with an entry for each
+    row, or by their keys. Tables can be pickled and copied.
+    """
+
+    _key = "node"
+    """The column that names a row."""
+
+    def __init__(self, rows: _native.Rows, facts: dict[str, Any] | None = None, graph: Graph | None = None, data: Any = None):
+        self._rows = rows
+        self._graph, self._data = graph, data
+        facts = facts or {}
+        self.seconds: float | None = facts.get("seconds")
+        """Wall-clock seconds of the call; None for results that were loaded."""
+        self.notes: list[str] = facts.get("notes", [])
+        """What there is to say of the run."""
+        self.proofs: dict[str, Any] | None = facts.get("proofs")
+        """What was written of proofs."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: vars(self)[name] for name in ("_rows", "_graph", "_data", "seconds", "notes", "proofs")}
+
+    @cached_property
+    def _columns(self) -> dict[str, np.ndarray]:
+        columns = {name: np.asarray(values) for name, values in self._rows.columns().items()}
+        for values in columns.values():
+            values.flags.writeable = False
+        return columns
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {int(key): at for at, key in enumerate(self._columns[self._key])}
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """What the run was: digests of graph and model, budget, effort, nodes."""
+        return self._rows.run() or {}
+
+    @property
+    def complete(self) -> bool:
+        """Has the run all of its rows?"""
+        return len(self) >= self._rows.total
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """The names of the classes, where the graph has some."""
+        return None if self._graph is None else self._graph.class_names
+
+    @cached_property
+    def witness(self) -> list[list[tuple[int, int]]]:
+        """The flips that break each node, as (node, attribute); or the edges without which it changes its class, as pairs of ids."""
+        return self._rows.witnesses()
+
+    @property
+    def _edges(self) -> bool:
+        """Is it about removed edges?"""
+        return self._rows.kind.endswith("edges")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def _at(self, key: Any) -> int:
+        try:
+            return self._places[int(key)]
+        except (KeyError, TypeError, ValueError):
+            what = "node" if self._key == "node" else f"{self._key} ="
+            of = "nodes" if self._key == "node" else "budgets"
+            raise KeyError(f"{what} {key!r} is not among the {len(self)} {of} of these results") from None
+
+    @overload
+    def __getitem__(self, which: int) -> Row: ...
+    @overload
+    def __getitem__(self: Own, which: slice | Sequence[int] | Sequence[bool] | np.ndarray) -> Own: ...
+    def __getitem__(self, which: Any) -> Any:
+        """What was found of a node or budget, by its id or number; or some of the rows, as a table."""
+        if isinstance(which, slice):
+            return self._some(list(range(*which.indices(len(self)))))
+        if isinstance(which, (Sequence, np.ndarray)) and not isinstance(which, str) or getattr(which, "ndim", 0) > 0:
+            found = _array(which)
+            if found.dtype != bool:
+                return self._some([self._at(key) for key in found.ravel().tolist()])
+            if found.shape != (len(self),):
+                raise InputError(f"a mask of {found.size} entries for {len(self)} rows", f"give one entry for each row, such as mask[results.{self._key}]")
+            return self._some(np.flatnonzero(found).tolist())
+        return self._row(self._rows.row(self._at(which)))
+
+    def _some(self: Own, places: list[int]) -> Own:
+        return type(self)(self._rows.select(sorted(places)), {"seconds": self.seconds, "notes": self.notes}, self._graph, self._data)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._row(self._rows.row(at)) for at in range(len(self)))
+
+    def _row(self, row: dict[str, Any]) -> Row:
+        raise NotImplementedError
+
+    def _more_columns(self) -> dict[str, Any]:
+        """What `to_pandas` adds to the columns."""
+        names = self.class_names
+        named: dict[str, Any] = {"witness": self.witness}
+        for column in ("label", "predicted") if names else ():
+            named[f"{column}_name"] = [names[at] if 0 <= at < len(names) else None for at in self._columns[column]]  # type: ignore[index, arg-type]
+        return named
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, whose index are the nodes or budgets; witnesses are lists, and classes also have their names where the graph has some."""
+        import pandas
+
+        return pandas.DataFrame({**self._columns, **self._more_columns()}).set_index(self._key)
+
+    def to_arrow(self) -> Arrow:
+        """All columns of the results files, for libraries that speak Arrow: `polars.DataFrame(results.to_arrow())`."""
+        return Arrow(self._rows)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._rows.__arrow_c_stream__(requested_schema)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
+        if os.path.exists(path) and not force:
+            raise InputError(f"{os.fspath(path)}: there is a file already", "say force=True to overwrite it, or choose another name")
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise InputError(f"{os.fspath(path)}: there is no folder {folder}", "make it first, or choose another place")
+        self._rows.save(os.fspath(path), force)
+
+    def apply(self, key: int) -> Any:
+        """What a witness leaves of the graph that was certified, so that your own model can be asked.
+
+        For flips, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
+        CSR matrix. For removed edges, the edges that are left: a new `edge_index`, or a scipy CSR matrix.
+        """
+        at = self._at(key)
+        changes = self.witness[at]
+        if not changes and not self._broken(at):
+            raise InputError(f"node {key} has no witness", "only non-robust nodes have one")
+        if self._graph is None:
+            raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=data)")
+        certified = self.run.get("input", {}).get("graph")
+        if certified is not None and certified != self._graph.digest:
+            raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=data)")
+        return _without(self._graph, self._data, changes) if self._edges else _flipped(self._graph, self._data, changes)
+
+    def _broken(self, at: int) -> bool:
+        return True
+
+
+def _flipped(graph: Graph, data: Any, flips: list[tuple[int, int]]) -> Any:
+    """The attributes of a graph with flips made: a tensor like `data.x`, or a scipy CSR matrix."""
+    x: Any = getattr(data, "x", None)
+    if hasattr(x, "detach"):
+        import torch
+
+        # The attributes that were certified, even if the tensor was changed since.
+        changed = torch.from_numpy(graph.attributes.toarray()).to(dtype=x.dtype, device=x.device)
+        for at, attribute in flips:
+            changed[at, attribute] = 1 - int(changed[at, attribute])
+        return changed
+    from scipy import sparse
+
+    attributes = graph.attributes
+    if not flips:
+        return attributes.copy()
+    nodes, columns = np.array(flips).T
+    before = np.asarray(attributes[nodes, columns]).ravel().astype(np.int8)
+    change = sparse.csr_matrix(((1 - 2 * before), (nodes, columns)), shape=attributes.shape, dtype=np.int8)
+    changed = (attributes.astype(np.int8) + change).astype(attributes.dtype)
+    changed.eliminate_zeros()
+    return changed
+
+
+def _without(graph: Graph, data: Any, edges: list[tuple[int, int]]) -> Any:
+    """The edges of a graph that are left without some: an `edge_index`, or a scipy CSR matrix."""
+    gone = {(a, b) for pair in edges for a, b in (pair, pair[::-1])}
+    edge_index: Any = getattr(data, "edge_index", None)
+    if hasattr(edge_index, "detach"):
+        import torch
+
+        kept = [(int(a), int(b)) not in gone for a, b in edge_index.T.tolist()]
+        return edge_index[:, torch.tensor(kept, dtype=torch.bool, device=edge_index.device)]
+    left = graph.adjacency.tolil(copy=True)
+    for a, b in gone:
+        left[a, b] = 0
+    return left.tocsr()
+
+
+def axes_of(ax: Any) -> Any:
+    """The axes to draw on: those that are given, or new ones of matplotlib."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise InputError("plot draws with matplotlib, which is not installed", "pip install matplotlib, or use gcnproof.report") from error
+    return pyplot.subplots()[1]

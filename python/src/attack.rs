@@ -1,0 +1,194 @@
+//! What an attacker may do, as Python says it; and what Python needs to know of each attacker.
+
+use std::time::Instant;
+
+use gcnproof::edges::{EdgeBudget, Edges};
+use gcnproof::{Budget, Certifier, Direction, Flips, Graph, LocalBudget};
+use gcnproof_cli::{edge_tables, explain as explaining};
+use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
+use gcnproof_results::record::node::Record;
+use gcnproof_results::record::radius::RadiusRow;
+use gcnproof_run::flips::FlipOptions;
+use gcnproof_run::question::{Answered, NodeQuestion};
+use miette::{IntoDiagnostic, Result};
+use numpy::{AllowTypeChange, PyArrayLike1};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::asked::Asked;
+use crate::errors::{raise, wrong};
+use crate::rows::Kind;
+
+/// How much may be changed at a node.
+#[derive(FromPyObject)]
+enum Local<'py> {
+    /// So many changes.
+    Changes(usize),
+    /// A share of the attributes.
+    Share(f64),
+    /// Node by node.
+    PerNode(PyArrayLike1<'py, i64, AllowTypeChange>),
+}
+
+/// Flips of attributes.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct FlipMeans<'py> {
+    #[pyo3(item("Q"))]
+    global: usize,
+    q: Local<'py>,
+    direction: String,
+    freeze_nodes: Vec<i64>,
+    freeze_attributes: Vec<i64>,
+}
+
+/// Removed edges.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct EdgeMeans<'py> {
+    #[pyo3(item("E"))]
+    global: usize,
+    e: Option<Local<'py>>,
+    keep_one: bool,
+    freeze_nodes: Vec<i64>,
+    freeze_edges: Vec<(i64, i64)>,
+}
+
+/// What an attacker may do.
+#[derive(FromPyObject)]
+pub enum Attack<'py> {
+    /// Attributes are flipped.
+    Flips(FlipMeans<'py>),
+    /// Edges are removed.
+    Edges(EdgeMeans<'py>),
+}
+
+/// The means of one attacker.
+pub trait Means<A: Answered> {
+    /// How much may be changed in all.
+    fn global(&self) -> usize;
+
+    /// As the library takes it, with so many changes in all.
+    fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<A::Budget>;
+}
+
+fn numbers(local: &PyArrayLike1<i64, AllowTypeChange>) -> Vec<i64> {
+    local.as_array().iter().copied().collect()
+}
+
+impl Means<Flips> for FlipMeans<'_> {
+    fn global(&self) -> usize {
+        self.global
+    }
+
+    fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<Budget> {
+        let refused = |error: gcnproof::BudgetError| raise(py, "InputError", &error.to_string(), None);
+        let budget = match &self.q {
+            Local::Changes(q) => Budget::uniform(graph, global, *q),
+            Local::Share(share) => {
+                let q = LocalBudget::Percent(100.0 * share).flips(graph.attribute_count());
+                Budget::uniform(graph, global, q)
+            }
+            Local::PerNode(local) => Budget::per_node(graph, global, &numbers(local)).map_err(refused)?,
+        };
+        let direction = match self.direction.as_str() {
+            "add" => Direction::Add,
+            "remove" => Direction::Remove,
+            _ => Direction::Both,
+        };
+        let mut budget = budget.with_direction(direction).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
+        if !self.freeze_attributes.is_empty() {
+            budget = budget.freeze_attributes(graph, &self.freeze_attributes).map_err(refused)?;
+        }
+        Ok(budget)
+    }
+}
+
+impl Means<Edges> for EdgeMeans<'_> {
+    fn global(&self) -> usize {
+        self.global
+    }
+
+    fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<EdgeBudget> {
+        let refused = |error: gcnproof::edges::EdgeBudgetError| {
+            raise(py, "InputError", &error.to_string(), Some("give a budget that belongs to the graph"))
+        };
+        let budget = match &self.e {
+            None => EdgeBudget::uniform(graph, global, u32::MAX as usize),
+            Some(Local::Changes(e)) => EdgeBudget::uniform(graph, global, *e),
+            Some(Local::PerNode(local)) => EdgeBudget::per_node(graph, global, &numbers(local)).map_err(refused)?,
+            Some(Local::Share(share)) => return Err(wrong(py, &format!("{share} edges"), "give a whole number")),
+        };
+        let budget = budget.keep_one(self.keep_one).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
+        budget.freeze_edges(graph, &self.freeze_edges).map_err(refused)
+    }
+}
+
+/// An attacker that Python knows.
+pub trait Shown: Answered<Decider: Send> {
+    /// What only questions about it say.
+    fn options(py: Python, asked: &Asked, budget: &Self::Budget) -> PyResult<Self::Options>;
+
+    /// Rows of verdicts.
+    fn nodes(rows: Vec<Record<Self>>) -> Kind;
+
+    /// Rows of radii.
+    fn radii(rows: Vec<RadiusRow<Self>>) -> Kind;
+
+    /// What the verdict on a node rests on, for machines and for people.
+    fn explain(question: &NodeQuestion<Self>, node: usize) -> Result<(Value, String)>;
+}
+
+impl Shown for Flips {
+    fn options(py: Python, asked: &Asked, budget: &Budget) -> PyResult<FlipOptions> {
+        Ok(FlipOptions { bound: asked.bound(py)?, deployed: asked.execution(py)?, ..FlipOptions::new(budget) })
+    }
+
+    fn nodes(rows: Vec<Record<Flips>>) -> Kind {
+        Kind::Nodes(rows)
+    }
+
+    fn radii(rows: Vec<RadiusRow<Flips>>) -> Kind {
+        Kind::Radii(rows)
+    }
+
+    fn explain(question: &NodeQuestion<Flips>, node: usize) -> Result<(Value, String)> {
+        let certifier: Certifier = Flips::radius_decider(question, ());
+        let told = gcnproof::explain(&certifier, node).into_diagnostic()?;
+        let budget = certifier.budget();
+        let text = explaining::text(question.graph, &told, budget.global(), budget.local(node));
+        Ok((serde_json::to_value(&told).into_diagnostic()?, text))
+    }
+}
+
+impl Shown for Edges {
+    fn options(_: Python, _: &Asked, _: &EdgeBudget) -> PyResult<()> {
+        Ok(())
+    }
+
+    fn nodes(rows: Vec<Record<Edges>>) -> Kind {
+        Kind::EdgeNodes(rows)
+    }
+
+    fn radii(rows: Vec<RadiusRow<Edges>>) -> Kind {
+        Kind::EdgeRadii(rows)
+    }
+
+    fn explain(question: &NodeQuestion<Edges>, node: usize) -> Result<(Value, String)> {
+        let record = EdgeBudgetRecord::new(&question.budget, true);
+        let certifier = Edges::decider(question, Edges::prepare(question)?, false);
+        let start = Instant::now();
+        let result = certifier.one(node).into_diagnostic()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let text = edge_tables::explained(question.graph, &result, &record);
+        let minima = result.minima.clone();
+        let worst: Vec<_> = minima.iter().map(|known| known.as_ref().map(|known| &known.changes)).collect();
+        let mut told = json!({ "worst_edges": worst, "edges": record });
+        let row = EdgeRecord::new(question.graph, result, seconds).with_exact_margins(&minima);
+        if let (Some(told), Value::Object(row)) = (told.as_object_mut(), serde_json::to_value(&row).into_diagnostic()?)
+        {
+            told.extend(row);
+        }
+        Ok((told, text))
+    }
+}

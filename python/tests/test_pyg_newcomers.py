@@ -1,0 +1,185 @@
+"""What newcomers to the package do with modules of PyTorch Geometric, and what they are told."""
+
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+from conftest import small
+
+import gcnproof
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
+pyg = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
+
+from torch_geometric.data import Data
+from torch_geometric.nn import GAE, DeepGCNLayer, GCNConv, SGConv, global_mean_pool
+
+QUIET = {"progress": False}
+
+
+def graph(seed=0, **options):
+    """A small graph as PyTorch Geometric has it."""
+    made, _ = small(seed)
+    linked = made.adjacency.tocoo()
+    x = torch.from_numpy(made.attributes.toarray()).float()
+    return Data(x=x, edge_index=torch.tensor(np.stack([linked.row, linked.col]).astype(np.int64)), y=torch.tensor(made.labels), **options)
+
+
+class Net(torch.nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.first, self.second = GCNConv(6, 5, **options), GCNConv(5, 3, **options)
+
+    def forward(self, x, edge_index):
+        return self.second(self.first(x, edge_index).relu(), edge_index)
+
+
+@pytest.mark.parametrize(("make", "names"), [(lambda: SGConv(6, 3, K=2, cached=True), ["model (SGConv)"]), (lambda: Net(cached=True), ["model.first (GCNConv)", "model.second (GCNConv)"])])
+def test_layers_with_a_cache_are_named(make, names):
+    torch.manual_seed(0)
+    model, data = make().eval(), graph(7)
+    with torch.no_grad():
+        for bias in [one for name, one in model.named_parameters() if "bias" in name]:
+            bias.zero_()
+        model(data.x, data.edge_index)
+    with pytest.warns(gcnproof.GcnproofWarning, match="cached=True") as told:
+        results = gcnproof.certify(model, data, Q=4, q=2, complete=True, **QUIET)
+    said = [str(one.message) for one in told if "cached=True" in str(one.message)]
+    assert [one.split(" has ")[0] for one in said] == names
+    assert {str(one.filename) for one in told} == {__file__}
+    if names == ["model (SGConv)"]:
+        broken = results.node[results.verdict == "non_robust"]
+        with torch.no_grad():
+            kept = [int(model(results.apply(node), data.edge_index)[node].argmax()) == results[node].predicted for node in broken]
+        assert len(broken) and all(kept), "the cache answers"
+    without = Net()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gcnproof.certify(without, data, Q=1, q=1, **QUIET)
+
+
+def test_a_verifier_reads_a_module_once_and_call_goes_everywhere(tmp_path):
+    runs = []
+
+    class Odd(Net):
+        def forward(self, edges, features, scale):
+            runs.append(1)
+            return super().forward(features * scale, edges)
+
+    torch.manual_seed(1)
+    model, data = Odd(), graph(1)
+    way = {"call": lambda model, data: model(data.edge_index, data.x, 1.0)}
+    v = gcnproof.Verifier(model, data, **way)
+    read = len(runs)
+    results, radii = v.certify(gcnproof.Flips(2, 1), **QUIET), v.radius(1, max_Q=2, **QUIET)
+    v.explain(0, Q=2, q=1)
+    v.collective([1], q=1, **QUIET)
+    assert read > 0 and len(runs) == read
+    assert (gcnproof.certify(model, data, 2, 1, **way, **QUIET).margin == results.margin).all()
+    assert (gcnproof.radius(model, data, 1, max_Q=2, **way, **QUIET).certified == radii.certified).all()
+    assert gcnproof.explain(model, data, 0, Q=2, q=1, **way)["node"] == 0
+    assert len(gcnproof.collective(model, data, [1], q=1, **way, **QUIET)) == 1
+    assert (gcnproof.logits(model, data, **way) == v.logits()).all()
+    proofs = tmp_path / "proofs.jsonl"
+    v.certify(Q=2, q=1, complete=True, proofs=proofs, **QUIET)
+    assert gcnproof.check(model, data, proofs, Q=2, q=1, **way, **QUIET) and v.check(proofs, Q=2, q=1, **QUIET)
+    told = gcnproof.study({"odd": model}, data, tmp_path / "study", Q=1, q=1, max_Q=1, sample=0, **way, **QUIET)
+    assert told.models[0]["nodes"] == 9
+
+
+@pytest.mark.parametrize("kind", [gcnproof.Flips(4, 3), gcnproof.Edges(3)])
+def test_loaded_results_are_applied_to_data(kind, tmp_path):
+    torch.manual_seed(2)
+    model, data = Net(), graph(2)
+    # One direction of an edge may be left out in the data; the attributes are those of the graph all the same.
+    results = gcnproof.certify(model, data, kind, complete=True, **QUIET)
+    results.save(tmp_path / "rows.parquet")
+    loaded = gcnproof.load(tmp_path / "rows.parquet", graph=data)
+    broken = results.node[results.verdict == "non_robust"]
+    assert len(broken)
+    for node in broken:
+        one, other = loaded.apply(node), results.apply(node)
+        assert isinstance(one, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
+    with pytest.raises(gcnproof.InputError, match="another graph"):
+        gcnproof.load(tmp_path / "rows.parquet", graph=graph(5)).apply(broken[0])
+
+
+def refused(words, model, data, kind=gcnproof.InputError, **options):
+    with pytest.raises(kind, match="(?s)" + words):
+        gcnproof.certify(model, data, **{"Q": 1, "q": 1, **QUIET, **options})
+
+
+def test_what_newcomers_give_is_named():
+    torch.manual_seed(3)
+    model, data = Net(), graph()
+    source, receiver = data.edge_index
+    directed = Data(x=data.x, edge_index=data.edge_index[:, source < receiver])
+    refused("directed.*ToUndirected", model, directed, edges="remove", E=1, Q=None, q=None)
+    refused("the model comes first", data, model)
+    refused("tuple is no graph.*Data\\(x=x", model, (data.x, data.edge_index))
+
+    class NeighborLoader:
+        pass
+
+    loader = NeighborLoader()
+    loader.data = data
+    refused("NeighborLoader gives parts of a graph(.|\n)*loader.data", model, loader)
+    refused("state dict", model.state_dict(), data)
+    mask = torch.zeros(9, dtype=torch.bool)
+    mask[2:4] = True
+    data.test_mask = mask
+    refused("nodes=data.test_mask", model, data, nodes="test_mask")
+    refused("nonzero\\(\\) gives ids with one side too many", model, data, nodes=mask.nonzero())
+    assert gcnproof.certify(model, data, 1, 1, nodes=mask.nonzero().flatten(), **QUIET).node.tolist() == [2, 3]
+    unsupported = gcnproof.UnsupportedModel
+    refused("GAE is an autoencoder.*no classes", GAE(Net()), data, unsupported)
+    refused("DeepGCNLayer is one layer", DeepGCNLayer(GCNConv(6, 6)), data, unsupported)
+    refused("attributes are continuous", model, Data(x=torch.randn(9, 6), edge_index=data.edge_index), gcnproof.InvalidData)
+
+    class Pooled(Net):
+        def forward(self, x, edge_index, batch):
+            return global_mean_pool(super().forward(x, edge_index), batch)
+
+    refused("pools the nodes of each graph", Pooled(), data, unsupported)
+    data.batch = torch.zeros(9, dtype=torch.long)
+    refused("nodes", Pooled(), data, unsupported)
+
+
+SCRIPT = """
+import sys, torch, gcnproof
+sys.path.insert(0, sys.argv[2])
+from test_pyg_newcomers import Net, graph
+
+class Kept(Net):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(9, 5))
+        self.weight = torch.nn.Parameter(torch.zeros(9, 5))
+
+    def forward(self, x, edge_index):
+        h = self.first(x, edge_index).relu()
+        if sys.argv[1] == "buffer":
+            self.kept.data = h
+            return self.second(self.kept, edge_index)
+        if sys.argv[1] == "parameter":
+            self.weight.data = h
+            return self.second(self.weight, edge_index)
+        self.weight.grad = h
+        return self.second(self.weight.grad + 1, edge_index)
+
+try:
+    gcnproof.certify(Kept(), graph(), Q=1, q=1, progress=False)
+except gcnproof.UnsupportedModel as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["buffer", "parameter", "grad"])
+def test_writing_into_a_tensor_never_ends_the_interpreter(what, tmp_path):
+    folder = __file__.rsplit("/", 1)[0]
+    words = [sys.executable, "-c", textwrap.dedent(SCRIPT), what, folder]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and "assignment to `." in done.stdout and "self.h = h" in done.stdout, (done.returncode, done.stdout, done.stderr[-2000:])
