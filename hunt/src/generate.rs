@@ -11,7 +11,7 @@ use crate::shapes::shape;
 use crate::ties;
 
 /// Admissible sets of a component, at most (about): brute force visits all of them.
-const SETS: f64 = 350.0;
+pub(crate) const SETS: f64 = 350.0;
 
 /// Weight layers, each number as often as it is drawn.
 pub const LAYERS: [usize; 9] = [1, 2, 2, 2, 2, 2, 3, 3, 4];
@@ -155,7 +155,7 @@ fn layers(attributes: usize, classes: usize, count: usize, random: &mut Random) 
 }
 
 /// Message passing: one rule for all layers, or another for each.
-fn rules(case: &Case, count: usize, random: &mut Random) -> Vec<Rule> {
+pub(crate) fn rules(case: &Case, count: usize, random: &mut Random) -> Vec<Rule> {
     let one = |random: &mut Random| {
         if random.percent(25) {
             Rule::Matrix(Arc::new(operator(case, random)))

@@ -11,7 +11,7 @@ use crate::collective;
 use crate::deployed;
 use crate::edges;
 use crate::finding::{Counts, Finding, Kind};
-use crate::generate::generate_deep;
+use crate::generate::{LAYERS, generate_deep};
 use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
 use crate::questions;
@@ -22,6 +22,7 @@ use crate::solve::solve;
 use crate::stage::look;
 use crate::terms;
 use crate::terms::generate::Numbers;
+use crate::tight;
 
 /// What a hunt is told.
 #[derive(Clone, Debug)]
@@ -245,7 +246,13 @@ fn flips(
     random: &mut Random,
     counts: &Counts,
 ) -> Vec<Finding> {
-    let case = Counts::time(&counts.generating, || generate_deep(settings.seed, number, components, &settings.layers));
+    // Where depth is asked for, mostly networks that need good bounds.
+    let is_tight = settings.layers != LAYERS && number % 4 != 3;
+    let components = if is_tight { components.min(40) } else { components };
+    let case = Counts::time(&counts.generating, || match is_tight {
+        true => tight::generate(settings.seed, number, components, &settings.layers),
+        false => generate_deep(settings.seed, number, components, &settings.layers),
+    });
     let how = random.pick(&[
         How::Complete,
         How::Complete,

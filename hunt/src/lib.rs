@@ -53,5 +53,6 @@ pub mod solve;
 pub mod stage;
 pub mod terms;
 pub mod ties;
+pub mod tight;
 pub mod truth;
 pub mod variant;

@@ -32,6 +32,11 @@ impl ExactPrices {
         find(&self.nodes, &node).map_or_else(|| self.every.clone(), |own| &self.every + own)
     }
 
+    /// The largest price of any flip.
+    pub fn largest(&self) -> Dyadic {
+        self.nodes.iter().fold(self.every.clone(), |most, (_, own)| most.max(&self.every + own))
+    }
+
     fn require(&self, scope: &Scope) -> Result<(), Reason> {
         ascending("prices", &self.nodes)?;
         positive("prices", &self.every)?;

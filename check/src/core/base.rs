@@ -12,22 +12,27 @@ impl<'a> Nested<'a> {
     /// # Errors
     /// If that is too expensive.
     pub fn add(&mut self, place: usize, unit: usize, stated: &'a Level) -> Result<Dyadic, Reason> {
-        let (bend, base) = self.bend(place, unit, stated);
-        let paid = self.paid(&bend)?;
+        let (mut bend, base) = self.bend(place, unit, stated);
+        let (paid, largest) = self.paid(&bend)?;
+        bend.keep(&largest);
         let above = if bend.below { (&base + &paid).positive_part() } else { base.max(paid) };
         self.bends.push(bend);
         Ok(above)
     }
 
-    /// Rule 1 for what flips pay towards a bend.
-    fn paid(&self, bend: &Bend) -> Result<Dyadic, Reason> {
+    /// Rule 1 for what flips pay towards a bend, at most the level each; and a number not below any change towards zero.
+    fn paid(&self, bend: &Bend) -> Result<(Dyadic, Dyadic), Reason> {
         let (free, prices, hints) = (self.free, &bend.stated.prices, ExactHints::default());
         let lines = self.towards_zero(bend);
         let losses = Losses { free, lines: &lines, bends: &[], nested: None, hints: &hints };
-        let mut total = free.paid(prices);
-        losses.survivors(prices, |place, flip, present| {
-            total += &(&self.amount(bend, place, flip, present) - &prices.of(flip.0)).positive_part();
+        let (mut total, mut largest) = (free.paid(prices), prices.largest());
+        losses.survivors(&self.rows(bend), prices, |place, flip, present| {
+            let change = self.towards(bend, place, flip, present);
+            total += &(&change.clone().min(bend.stated.level.clone()) - &prices.of(flip.0)).positive_part();
+            if change > largest {
+                largest = change;
+            }
         })?;
-        Ok(total)
+        Ok((total, largest))
     }
 }

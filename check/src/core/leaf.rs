@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::forward::preactivations;
-use super::loss::{Bends, Losses};
+use super::loss::{Bends, LevelBend, Losses};
 use super::nested::Nested;
 use super::path::Path;
 use super::range::{Range, Reach, intercept, least};
 use super::scope::Scope;
-use super::select::Free;
+use super::select::{Free, kept_share};
 use crate::format::exact::{ExactHints, ExactPrices, UnitBoundHints, WholeHints, find};
 use crate::ids::Cell;
 use crate::number::Dyadic;
@@ -121,9 +121,11 @@ impl Target<'_> {
                     continue;
                 }
                 if let Some(bend) = find(&hints.levels, &cell) {
-                    total += &-&(&bend.weight * &free.level_base(m, unit, z, bend)?);
+                    let (base, largest) = free.level_base(m, unit, z, bend)?;
+                    total += &-&(&bend.weight * &base);
                     k += &bend.weight;
-                    bent.levels.push((unit, z.is_negative(), bend));
+                    let kept = kept_share(&bend.level, &largest);
+                    bent.levels.push(LevelBend { unit, below: z.is_negative(), kept, stated: bend });
                 }
                 if let Some(bend) = find(&hints.envelopes, &cell) {
                     total += &-&(&bend.weight * &free.envelope_base(z, bend));
@@ -165,7 +167,7 @@ impl Target<'_> {
         let row = |(m, &node): (usize, &u32)| {
             let units = (0..self.network.widths[2]).map(|unit| {
                 let [up, down] = find(stated, &(node, unit as u32)).unwrap_or(&none);
-                Ok(Reach { up: free.select(m, unit, true, None, up)?, down: free.select(m, unit, false, None, down)? })
+                Ok(Reach { up: free.select(m, unit, true, up)?, down: free.select(m, unit, false, down)? })
             });
             let row = units.collect::<Result<Vec<Reach>, Reason>>()?;
             self.meter.hold(Dyadic::bytes(row.iter().flat_map(|reach| [&reach.up, &reach.down])))?;

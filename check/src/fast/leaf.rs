@@ -1,11 +1,12 @@
 //! Rules 3 to 5 in floats: a short leaf is expanded and checked in one pass.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hints::{EnvelopeUse, FloatHints, LevelUse};
 use super::loss::FastLosses;
 use super::nested;
-use super::nested_loss::NestedUse;
+use super::nested_loss::{NestedUse, Supports};
 use super::row::Row;
 use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
@@ -29,6 +30,8 @@ pub(crate) struct FastTarget<'a> {
     fast: &'a Fast<'a>,
     slice: &'a Slice,
     memory: Option<(Path, Arc<Region>)>,
+    /// Lines that bends of layer 3 rest on: all leaves after the same flips share them.
+    supports: Option<(Decided, Rc<Supports>)>,
 }
 
 /// What became of a short leaf.
@@ -42,7 +45,7 @@ pub(crate) enum Attempt {
 impl<'a> FastTarget<'a> {
     /// Nothing is computed before it is asked for.
     pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> FastTarget<'a> {
-        FastTarget { fast, slice, memory: None }
+        FastTarget { fast, slice, memory: None, supports: None }
     }
 
     /// The logits of the target after some flips.
@@ -147,10 +150,25 @@ impl<'a> FastTarget<'a> {
             for (m, row) in coefficients.iter().enumerate() {
                 total = total.plus(self.node_lines(m, row, ShortLeaf { path, short }, &mut hints));
             }
-            hints.taken = nested::losses(self.fast, self.slice, &hints.rows, &hints.nested);
+            if !hints.nested.is_empty() {
+                let supports = self.supports(&path.decided, &hints.rows);
+                hints.taken = Some(nested::losses(self.fast, self.slice, supports, &hints.nested));
+            }
         }
         let step = self.choose_grid(&mut hints);
         Some((hints, total, step))
+    }
+
+    /// The lines that bends of layer 3 rest on after some flips, from memory if those of the last leaf were the same.
+    fn supports(&mut self, decided: &Decided, rows: &[Arc<Row>]) -> Rc<Supports> {
+        match &self.supports {
+            Some((known, supports)) if known == decided => supports.clone(),
+            _ => {
+                let supports = Rc::new(Supports::new(&self.fast.network, self.slice, rows));
+                self.supports = Some((decided.clone(), supports.clone()));
+                supports
+            }
+        }
     }
 
     /// Slopes of the units of layer `l ≥ 3`.

@@ -387,7 +387,7 @@ impl FastLosses<'_> {
             let links = self.slice.reached(place);
             // About two products for each pair of units that a node passes on to.
             step((links.len() * self.network.width() * self.network.exact.widths[3]) as u64);
-            total = total.plus(nested.loss(links, change));
+            total = total.plus(nested.loss((place as u32, flip.1), links, change));
         }
         let mut reached = pairs(self.slice.reached(place)).peekable();
         for (m, bends) in self.envelopes.iter().enumerate() {

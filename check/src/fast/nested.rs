@@ -1,5 +1,6 @@
 //! Rule 5′ in floats: bends of units of layer 3, the affine bounds that they rest on, and their levels.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::loss::{FastLosses, Priced};
@@ -47,7 +48,7 @@ impl Fast<'_> {
 
     fn nested_row(&self, slice: &Slice, decided: &Decided, mut afforded: impl FnMut() -> bool) -> NestedRow {
         let rows: Vec<Arc<Row>> = slice.nodes(2).iter().map(|&m| self.rows.row(m, decided)).collect();
-        let supports = Arc::new(Supports::new(&self.network, slice, &rows));
+        let supports = Rc::new(Supports::new(&self.network, slice, &rows));
         let unstable = self.whole(3, slice.nodes(3)[0]);
         let unit = |(unit, (lower, upper)): (usize, &(Down, Up))| {
             let settled = self.network.exact.is_linear(3, unit) || !lower.is_negative() || !upper.is_positive();
@@ -64,7 +65,7 @@ impl Fast<'_> {
         &self,
         slice: &Slice,
         decided: &Decided,
-        (rows, supports): (&[Arc<Row>], &Arc<Supports>),
+        (rows, supports): (&[Arc<Row>], &Rc<Supports>),
         unit: usize,
     ) -> Option<NestedLevel> {
         let base = supports.base(&self.network, slice, 0, unit);
@@ -116,16 +117,12 @@ impl Fast<'_> {
 }
 
 /// What the bends of a leaf take from each flip.
-pub(crate) fn losses(fast: &Fast, slice: &Slice, rows: &[Arc<Row>], uses: &[NestedUse]) -> Option<NestedLosses> {
-    if uses.is_empty() {
-        return None;
-    }
+pub(crate) fn losses(fast: &Fast, slice: &Slice, supports: Rc<Supports>, uses: &[NestedUse]) -> NestedLosses {
     let width = fast.network.exact.widths[3];
-    let supports = Arc::new(Supports::new(&fast.network, slice, rows));
     let taken = uses.iter().filter_map(|one| {
         let NestedLevel { level, below, largest, .. } = *one.level()?;
         Some((one.place * width + one.unit, Taken::Bend { weight: one.weight, level, below, largest }))
     });
     let taken = taken.collect();
-    Some(NestedLosses::new(&fast.network, slice, supports, taken))
+    NestedLosses::new(&fast.network, slice, supports, taken)
 }

@@ -1,11 +1,15 @@
 //! What bends of layer 3 take from flips: slopes that overstate it, and the sums themselves.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use super::row::Row;
-use crate::number::{Interval, NestedSums, Stored, SupportLine, Up, excess_share, kept_share};
+use crate::ids::Flip;
+use crate::number::{Interval, NestedChanges, NestedSums, Stored, SupportLine, Up, excess_share, kept_share};
 use crate::statement::{Link, Slice, pairs};
 
 /// The level of a bend of layer 3.
@@ -74,10 +78,15 @@ impl Support {
     }
 }
 
+/// Numbers that the changes of flips may consist of while they are remembered.
+const REMEMBERED: usize = 1 << 22;
+
 /// The lines of layer 2 that bends rest on, in a slice.
 pub(crate) struct Supports {
     units: Vec<Vec<Support>>,
     sums: NestedSums,
+    /// What flips change, by place of their node: no bend and no leaf changes it.
+    known: RefCell<HashMap<Flip, Rc<NestedChanges>>>,
 }
 
 /// What a flip loses by the affine bound of a unit of layer 3.
@@ -137,7 +146,7 @@ impl Supports {
         let passing: Vec<Vec<(usize, usize, Stored)>> =
             slice.passing(2).iter().map(|row| row.iter().map(link).collect()).collect();
         let sums = NestedSums::new(lines, [width, network.exact.widths[3]], &weights, &passing);
-        Supports { units, sums }
+        Supports { units, sums, known: RefCell::default() }
     }
 
     /// Every unit of layer 2 that a unit of the node at a place of `V(3)` receives from, with its weight.
@@ -164,6 +173,22 @@ impl Supports {
         }
     }
 
+    /// What a flip of the node at a place of `V(1)` changes, given how it changes the units of layer 2.
+    fn changes(&self, flip: Flip, links: &[Link], change: impl Fn(usize, &[Link]) -> Interval) -> Rc<NestedChanges> {
+        if let Some(known) = self.known.borrow().get(&flip) {
+            return known.clone();
+        }
+        let width = self.units.first().map_or(0, Vec::len);
+        let reached = pairs(links)
+            .map(|pair| (pair[0].place(), (0..width).map(|unit| change(unit, pair)).collect::<Vec<Interval>>()));
+        let changes = Rc::new(self.sums.changes(reached));
+        let mut known = self.known.borrow_mut();
+        if (known.len() + 1) * self.sums.count() <= REMEMBERED {
+            known.insert(flip, changes.clone());
+        }
+        changes
+    }
+
     /// Around `B` of a unit of the node at a place of `V(3)`.
     pub(crate) fn base(&self, network: &FastNetwork, slice: &Slice, place: usize, unit: usize) -> Interval {
         let mut base: Interval = network.bias(2, slice.nodes(3)[place])[unit].into();
@@ -181,7 +206,7 @@ impl Supports {
 
 /// What bends of layer 3 take from the flips of a slice.
 pub(crate) struct NestedLosses {
-    supports: Arc<Supports>,
+    supports: Rc<Supports>,
     /// By number of the unit in `V(3)`.
     taken: Vec<(usize, Taken)>,
     /// By place in `V(2)` and unit: not below what a rise and what a fall lose, for each unit of change.
@@ -192,7 +217,7 @@ impl NestedLosses {
     pub(crate) fn new(
         network: &FastNetwork,
         slice: &Slice,
-        supports: Arc<Supports>,
+        supports: Rc<Supports>,
         taken: Vec<(usize, Taken)>,
     ) -> NestedLosses {
         let width = network.exact.widths[3];
@@ -241,12 +266,9 @@ impl NestedLosses {
         matches!(self.supports.units[m][unit].line, SupportLine::Linear)
     }
 
-    /// Not below what a flip loses, given how it changes the units of layer 2.
-    pub(crate) fn loss(&self, links: &[Link], change: impl Fn(usize, &[Link]) -> Interval) -> Up {
-        let width = self.supports.units.first().map_or(0, Vec::len);
-        let reached = pairs(links)
-            .map(|pair| (pair[0].place(), (0..width).map(|unit| change(unit, pair)).collect::<Vec<Interval>>()));
-        let changes = self.supports.sums.changes(reached);
+    /// Not below what a flip of the node at a place of `V(1)` loses, given how it changes the units of layer 2.
+    pub(crate) fn loss(&self, flip: Flip, links: &[Link], change: impl Fn(usize, &[Link]) -> Interval) -> Up {
+        let changes = self.supports.changes(flip, links, change);
         self.taken.iter().fold(Up::ZERO, |total, &(at, taken)| {
             let g = changes.of(at);
             total.plus(match taken {

@@ -28,7 +28,7 @@ use std::ops::Neg;
 
 use super::dyadic::Dyadic;
 pub use interval::Interval;
-pub(crate) use nested::{NestedSums, SupportLine};
+pub(crate) use nested::{NestedChanges, NestedSums, SupportLine};
 pub use rough::Rough;
 pub(crate) use rounded::RowSum;
 pub(crate) use slopes::{RowSlopes, excess_share, kept_share};

@@ -96,6 +96,11 @@ impl NestedSums {
         NestedSums { lines, widths, pairs, count: passing.len() * outputs, parts, largest, entry: largest_entry }
     }
 
+    /// Units of layer 3.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
     /// What a flip changes, given its changes of the units of some nodes of `V(2)`.
     pub(crate) fn changes(&self, reached: impl Iterator<Item = (usize, Vec<Interval>)>) -> NestedChanges {
         let [inputs, outputs] = self.widths;
