@@ -81,6 +81,8 @@ pub(super) struct PairSearch<'a, 'p> {
     /// Flips that have mattered, the latest last.
     pub(super) pool: Vec<Flip>,
     pub(super) masters: usize,
+    /// Branches that were looked at.
+    pub(super) branches: usize,
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) bounds: Option<BranchBounds>,
     /// None unless a proof is asked for and is not known yet.
