@@ -46,6 +46,8 @@ fn inadmissible_hints_are_refused() {
         ("envelopes", json!({"envelopes": [[0, 0, 1, 1, [], []], [0, 0, 1, 1, [], []]]})),
         ("envelopes", json!({"envelopes": [[0, 0, 1, 1, [[0, 1], [0, 1]], []]]})),
         ("envelopes", json!({"envelopes": [[0, 0, 1, 1, [], [[0, 1, 1], [0, 0, 1]]]]})),
+        ("supports", json!({"supports": [[0, 0, 1, 1, none], [0, 0, 1, 1, none]]})),
+        ("nested", json!({"nested": [[0, 1, 1, 1, none], [0, 0, 1, 1, none]]})),
         ("prices", json!({"price": [0, [[0, 1], [0, 1]]]})),
         ("prices", json!({"reach": [[0, 0, none, [0, [[0, 1], [0, 1]]]]]})),
     ];
@@ -60,6 +62,12 @@ fn inadmissible_hints_are_refused() {
         ("levels", json!({"levels": [[0, 0, -1, 1, none]]})),
         ("levels", json!({"levels": [[0, 0, 1, -1, none]]})),
         ("envelopes", json!({"envelopes": [[0, 0, -1, 1, [], []]]})),
+        ("supports", json!({"supports": [[0, 0, -1, 1, none]]})),
+        ("supports", json!({"supports": [[0, 0, "5p-2", 1, none]]})),
+        ("supports", json!({"supports": [[0, 0, 1, -1, none]]})),
+        ("nested", json!({"nested": [[0, 0, -1, 1, none]]})),
+        ("nested", json!({"nested": [[0, 0, 1, -1, none]]})),
+        ("prices", json!({"nested": [[0, 0, 1, 1, [-1, []]]]})),
     ];
     for (name, hints) in sign {
         assert_eq!(reason(&world, hints), Reason::HintSign(name));
@@ -71,6 +79,9 @@ fn inadmissible_hints_are_refused() {
         (Reason::Unit((2, 1, 0)), json!({"reach": [[1, 0, none, none]]})),
         (Reason::Unit((2, 0, 7)), json!({"levels": [[0, 7, 1, 1, none]]})),
         (Reason::Unit((2, 9, 0)), json!({"envelopes": [[9, 0, 1, 1, [], []]]})),
+        (Reason::Unit((2, 0, 7)), json!({"supports": [[0, 7, 1, 1, none]]})),
+        (Reason::Unit((3, 0, 2)), json!({"nested": [[0, 2, 1, 1, none]]})),
+        (Reason::Unit((3, 1, 0)), json!({"nested": [[1, 0, 1, 1, none]]})),
         (Reason::HintNode(1), json!({"price": [0, [[1, 1]]]})),
         (Reason::HintNode(1), json!({"envelopes": [[0, 0, 1, 1, [[1, 1]], []]]})),
         (Reason::Flip((0, 2)), json!({"envelopes": [[0, 0, 1, 1, [], [[0, 2, 1]]]]})),
@@ -153,11 +164,15 @@ fn random_hints(random: &mut Random, world: &World) -> Value {
         json!([every, own])
     };
     let (mut slopes, mut lines, mut reach, mut levels, mut envelopes) = (vec![], vec![], vec![], vec![], vec![]);
+    let (mut supports, mut nested) = (vec![], vec![]);
     for l in 2..=world.depth() {
         for n in 0..nodes {
             for j in 0..world.model.layers[l - 2].bias.len() {
                 if l > 2 {
                     slopes.push(json!([l, n, j, half(random)]));
+                    if l == 3 && random.chance(40) {
+                        nested.push(json!([n, j, price(random), price(random), prices(random)]));
+                    }
                     continue;
                 }
                 let rise = half(random);
@@ -169,6 +184,10 @@ fn random_hints(random: &mut Random, world: &World) -> Value {
                 if random.chance(30) {
                     levels.push(json!([n, j, price(random), price(random), prices(random)]));
                 }
+                if random.chance(60) {
+                    let omega = ["0p0", "1p-1", "1p0"][random.below(3)];
+                    supports.push(json!([n, j, omega, price(random), prices(random)]));
+                }
                 if random.chance(30) {
                     let own: Vec<Value> = (0..nodes).map(|n| json!([n, half(random)])).collect();
                     let flips: Vec<Value> =
@@ -179,7 +198,7 @@ fn random_hints(random: &mut Random, world: &World) -> Value {
         }
     }
     let mut hints = json!({"slopes": slopes, "lines": lines, "reach": reach, "levels": levels, "envelopes": envelopes,
-        "price": prices(random)});
+        "supports": supports, "nested": nested, "price": prices(random)});
     if random.chance(30) {
         hints["grid"] = json!(random.below(3) as i64 - 2);
     }

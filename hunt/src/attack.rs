@@ -75,9 +75,13 @@ pub fn attack(
         ring.show(line, random, &mut findings)
     };
     // The shortest leaves for nodes that are not robust; then longer ones.
+    let mut leaves = vec![json!({}), json!({ "cap": true }), json!({ "dual": 2 })];
+    if ring.sizes().depth > 3 {
+        leaves.extend([json!({ "nested": true }), json!({ "nested": true, "cap": true })]);
+    }
     for node in forger.fragile() {
         let Some(reference) = truths[node].reference else { continue };
-        for leaf in [json!({}), json!({ "cap": true }), json!({ "dual": 2 })] {
+        for leaf in &leaves {
             show(&forger.line(node, reference, || vec![json!({ "leaf": leaf })]), random);
         }
     }

@@ -75,7 +75,8 @@ impl Climb<'_> {
                 self.reach(&mut hints, &details);
                 self.all(&mut hints, &details, random);
             } else {
-                match random.below(8) {
+                match random.below(if self.target.0 > 3 { 10 } else { 8 }) {
+                    8 | 9 => self.nested(&mut hints, &details, random),
                     0 => self.reach(&mut hints, &details),
                     1 => self.all(&mut hints, &details, random),
                     2 => hints["price"] = self.tight(&details.losses),
@@ -228,6 +229,61 @@ impl Climb<'_> {
             }
             hints[if envelopes { "envelopes" } else { "levels" }] = json!(list);
         }
+    }
+
+    /// Bends of layer 3 for some units with a negative coefficient (or for any), over lines that are about exact
+    /// without flips.
+    fn nested(&self, hints: &mut Value, details: &Details, random: &mut Random) {
+        let one = Exact::from_f64(1.0);
+        // With such a level no admissible set pays more than the way to zero.
+        let count = Exact::from_f64(self.budget().0.clamp(1, 1 << 20) as f64);
+        let way = |z: &Exact| if z.sign() == Ordering::Less { z.negated() } else { z.clone() };
+        let level = |z: &Exact, random: &mut Random| match random.below(4) {
+            0 => Exact::zero(),
+            1 => short(&way(z), 12),
+            _ => share(&way(z), &one, &count),
+        };
+        let prices = |level: &Exact, random: &mut Random| {
+            if random.percent(80) { json!([spell(level), []]) } else { json!([0, []]) }
+        };
+        let mut supports = Vec::new();
+        for (&(node, unit), z) in &details.values {
+            if random.percent(15) {
+                continue;
+            }
+            let level = level(z, random);
+            let omega = match random.below(8) {
+                0 => Exact::from_f64(0.5),
+                1 => Exact::from_f64(random.below(2) as f64),
+                _ if z.sign() == Ordering::Less => Exact::zero(),
+                _ => one.clone(),
+            };
+            supports.push(json!([node, unit, spell(&omega), spell(&level), prices(&level, random)]));
+        }
+        let mut list = Vec::new();
+        for (&(layer, node, unit), k) in &details.coefficients {
+            if layer != 3 || random.percent(20) {
+                continue;
+            }
+            let weight = if k.sign() == Ordering::Less { k.negated() } else { Exact::from_f64(0.5) };
+            let weight = if random.percent(75) { weight } else { weight.times(&Exact::from_f64(0.5)) };
+            let mut z = self.rules.biases[1][unit].clone();
+            for &(n, a) in &self.rules.operators[1][node] {
+                for i in 0..self.rules.width(2) {
+                    let active = details.values.get(&(n, i)).filter(|z| z.sign() == Ordering::Greater);
+                    let w = Exact::from_f64(a).times(self.rules.weight(2, i, unit));
+                    z = active.map_or_else(|| z.clone(), |active| z.plus(&w.times(active)));
+                }
+            }
+            let level = level(&z, random);
+            list.push(json!([node, unit, spell(&weight), spell(&level), prices(&level, random)]));
+        }
+        // What bends carry is taken from the slopes.
+        if let Some(slopes) = hints.get_mut("slopes").and_then(Value::as_array_mut) {
+            slopes.retain(|slope| slope[0] != 3 || !list.iter().any(|bent| bent[0] == slope[1] && bent[1] == slope[2]));
+        }
+        hints["supports"] = json!(supports);
+        hints["nested"] = json!(list);
     }
 }
 

@@ -102,6 +102,8 @@ impl Rules<'_> {
                     if l == 2 {
                         continue;
                     }
+                    let bend = hints.nested.get(&(node, unit)).filter(|_| l == 3);
+                    let k = k.plus(bend.map_or(&zero(), |bend| &bend.weight));
                     let s = hints.slopes.get(&(l, node, unit)).cloned().unwrap_or_else(zero);
                     let (lower, upper) = &details.bounds[&(l, node, unit)];
                     let at = |x: &Exact| k.times(&positive(x)).plus(&s.times(x).negated());
@@ -141,6 +143,7 @@ impl Rules<'_> {
         // Rules 5 and 6.
         let mut losses = self.losses(&slice[1], &slopes, hints.grid, &left, path);
         self.bends(hints, &details, &changes, (&slice[1], &left, path), &mut constant, &mut losses);
+        self.nested(hints, &details, &changes, &left, &mut constant, &mut losses);
         let lost = self.select(&losses, &hints.price, &left);
         details.losses = losses;
         Ok(Worth::Bound(constant.plus(&lost.negated()), Box::new(details)))
@@ -223,11 +226,19 @@ impl Rules<'_> {
         }
         let second =
             hints.lines.keys().chain(hints.reach.keys()).chain(hints.levels.keys()).chain(hints.envelopes.keys());
-        for &(n, j) in second {
+        for &(n, j) in second.chain(hints.supports.keys()) {
             unit(2, n, j)?;
         }
+        for &(n, j) in hints.nested.keys() {
+            unit(3, n, j)?;
+        }
+        let one = Exact { integer: BigInt::from(1), exponent: 0 };
+        if hints.supports.values().any(|line| line.weight.compare(&one) == Ordering::Greater) {
+            return Err("a support with ω above 1".into());
+        }
         let reach = hints.reach.values().flat_map(|pair| [&pair.0, &pair.1]);
-        let levels = hints.levels.values().map(|bend| &bend.prices);
+        let bends = hints.levels.values().chain(hints.supports.values()).chain(hints.nested.values());
+        let levels = bends.map(|bend| &bend.prices);
         for prices in reach.chain(levels).chain([&hints.price]) {
             prices.nodes.keys().try_for_each(node)?;
         }

@@ -158,9 +158,11 @@ counters! {
     witnesses: "Witnesses replayed exactly.",
     proofs: "Own proofs checked, rounded and exactly.",
     enveloped: "Own proofs with envelopes.",
+    nested: "Own proofs with bends of layer 3.",
     tampered: "Proofs tampered with.",
     forged: "Proofs forged for false claims.",
     bent: "Tampered and forged proofs with envelopes.",
+    bent_above: "Tampered and forged proofs with bends of layer 3.",
     false_claims: "Tampered and forged proofs of false claims.",
     accepted: "Tampered and forged proofs that were accepted (and had to be true).",
     judged: "Trees made up and judged by the independent evaluation of the rules.",
@@ -285,8 +287,8 @@ impl fmt::Display for Counts {
         let of = Counts::get;
         write!(
             f,
-            "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}) \
-             tampered {} forged {} (envelopes {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) verified {} (accepted {}, with splits {}) runs {}",
+            "problems {} nodes {} (robust {}) verdicts {} margins {} witnesses {} own proofs {} (envelopes {}, bends of layer 3 {}) \
+             tampered {} forged {} (envelopes {}, bends of layer 3 {}, false claims {}, accepted {}) acceptances judged {} made up {} (proved {}) verified {} (accepted {}, with splits {}) runs {}",
             of(&self.problems),
             of(&self.nodes),
             of(&self.robust),
@@ -295,9 +297,11 @@ impl fmt::Display for Counts {
             of(&self.witnesses),
             of(&self.proofs),
             of(&self.enveloped),
+            of(&self.nested),
             of(&self.tampered),
             of(&self.forged),
             of(&self.bent),
+            of(&self.bent_above),
             of(&self.false_claims),
             of(&self.accepted),
             of(&self.upheld),

@@ -11,17 +11,25 @@ use crate::shapes::shape;
 use crate::ties;
 
 /// Admissible sets of a component, at most (about): brute force visits all of them.
-const SETS: f64 = 350.0;
+pub(crate) const SETS: f64 = 350.0;
+
+/// Weight layers, each number as often as it is drawn.
+pub const LAYERS: [usize; 9] = [1, 2, 2, 2, 2, 2, 3, 3, 4];
 
 const NAMES: [&str; 6] = ["gcn", "mean", "mean+self", "sum", "sum+self", "identity"];
 
 /// The case of a seed and a number, with so many components.
 pub fn generate(seed: u64, number: u64, components: usize) -> Case {
+    generate_deep(seed, number, components, &LAYERS)
+}
+
+/// The same with one of these numbers of weight layers, each as often as it is listed.
+pub fn generate_deep(seed: u64, number: u64, components: usize, counts: &[usize]) -> Case {
     let mut random = Random::new(seed, number);
     let random = &mut random;
     let attributes = 1 + random.below(6);
     let classes = random.pick(&[2, 2, 2, 3, 3, 4]);
-    let weight_layers = random.pick(&[1, 2, 2, 2, 2, 2, 3, 3, 4]);
+    let weight_layers = counts[random.below(counts.len())];
     let global = random.pick(&[0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 4, 1_000_000]);
     let mut case = skeleton(attributes, global, SETS, components, random);
     let (layers, styles) = layers(attributes, classes, weight_layers, random);
@@ -137,7 +145,7 @@ fn layers(attributes: usize, classes: usize, count: usize, random: &mut Random) 
 }
 
 /// Message passing: one rule for all layers, or another for each.
-fn rules(case: &Case, count: usize, random: &mut Random) -> Vec<Rule> {
+pub(crate) fn rules(case: &Case, count: usize, random: &mut Random) -> Vec<Rule> {
     let one = |random: &mut Random| {
         if random.percent(25) {
             Rule::Matrix(Arc::new(operator(case, random)))

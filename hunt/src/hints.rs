@@ -65,6 +65,10 @@ pub struct Hints {
     pub levels: BTreeMap<(usize, usize), Level>,
     /// By node and unit.
     pub envelopes: BTreeMap<(usize, usize), Envelope>,
+    /// Lines that bends of layer 3 rest on, by node and unit; the weight is ω.
+    pub supports: BTreeMap<(usize, usize), Level>,
+    /// Bends of layer 3 by node and unit.
+    pub nested: BTreeMap<(usize, usize), Level>,
     /// For the largest loss.
     pub price: Prices,
     /// The exponent of the grid of slopes of rows.
@@ -162,6 +166,18 @@ pub fn reach(value: &Value) -> Result<Reach, Refusal> {
     Ok(map)
 }
 
+/// A list of bends by levels.
+fn levels(value: &Value) -> Result<BTreeMap<(usize, usize), Level>, Refusal> {
+    let mut map = BTreeMap::new();
+    for entry in list(value)? {
+        let parts = tuple(entry, 5)?;
+        let key = (index(&parts[0])?, index(&parts[1])?);
+        let (weight, level) = (not_negative(&parts[2])?, not_negative(&parts[3])?);
+        ascending(&mut map, key, Level { weight, level, prices: prices(&parts[4])? })?;
+    }
+    Ok(map)
+}
+
 impl Hints {
     /// Reads the value of `hints`.
     ///
@@ -187,18 +203,9 @@ impl Hints {
                     }
                 }
                 "reach" => hints.reach = reach(value)?,
-                "levels" => {
-                    for entry in list(value)? {
-                        let parts = tuple(entry, 5)?;
-                        let key = (index(&parts[0])?, index(&parts[1])?);
-                        let level = Level {
-                            weight: not_negative(&parts[2])?,
-                            level: not_negative(&parts[3])?,
-                            prices: prices(&parts[4])?,
-                        };
-                        ascending(&mut hints.levels, key, level)?;
-                    }
-                }
+                "levels" => hints.levels = levels(value)?,
+                "supports" => hints.supports = levels(value)?,
+                "nested" => hints.nested = levels(value)?,
                 "envelopes" => {
                     for entry in list(value)? {
                         let parts = tuple(entry, 6)?;

@@ -11,7 +11,7 @@ use crate::collective;
 use crate::deployed;
 use crate::edges;
 use crate::finding::{Counts, Finding, Kind};
-use crate::generate::generate;
+use crate::generate::{LAYERS, generate_deep};
 use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
 use crate::questions;
@@ -22,6 +22,7 @@ use crate::solve::solve;
 use crate::stage::look;
 use crate::terms;
 use crate::terms::generate::Numbers;
+use crate::tight;
 
 /// What a hunt is told.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Settings {
     pub time: Option<Duration>,
     /// Stops after so many problems.
     pub problems: Option<u64>,
+    /// Weight layers of networks in the area of flips, each number as often as it is listed.
+    pub layers: Vec<usize>,
     /// Components of one graph.
     pub components: usize,
     pub threads: usize,
@@ -244,7 +247,13 @@ fn flips(
     random: &mut Random,
     counts: &Counts,
 ) -> Vec<Finding> {
-    let case = Counts::time(&counts.generating, || generate(settings.seed, number, components));
+    // Where depth is asked for, mostly networks that need good bounds.
+    let is_tight = settings.layers != LAYERS && number % 4 != 3;
+    let components = if is_tight { components.min(40) } else { components };
+    let case = Counts::time(&counts.generating, || match is_tight {
+        true => tight::generate(settings.seed, number, components, &settings.layers),
+        false => generate_deep(settings.seed, number, components, &settings.layers),
+    });
     let how = random.pick(&[
         How::Complete,
         How::Complete,

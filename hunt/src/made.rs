@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::forge;
-use crate::mutate::{change, has_envelope};
+use crate::mutate::{change, has_envelope, is_nested};
 use crate::player::{How, Player, guard};
 use crate::random::Random;
 use crate::ring::{Ring, start};
@@ -102,6 +102,7 @@ pub fn made_up(
         }
         Counts::add(&ring.counts.forged, 1);
         Counts::add(&ring.counts.bent, usize::from(has_envelope(&line)));
+        Counts::add(&ring.counts.bent_above, usize::from(is_nested(&line)));
         let by_rules = rules.robust(&line, &known);
         if by_rules.is_ok() && ring.truths[node].robust() != Some(true) {
             report(Kind::Rules, "the rules accept what is false".into(), &lines, &line);

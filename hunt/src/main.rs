@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use gcnproof_hunt::area::{AREAS, Area};
+use gcnproof_hunt::generate::LAYERS;
 use gcnproof_hunt::hunt::{Settings, hunt};
 use gcnproof_hunt::player::STOP;
 use gcnproof_hunt::resources;
@@ -28,6 +29,9 @@ struct Arguments {
     /// Stop after so many problems
     #[arg(long)]
     problems: Option<u64>,
+    /// Weight layers of networks in the area of flips, 1 to 8: one of these [default: mostly 2]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
+    layers: Vec<u8>,
     /// Components of a large graph (one graph in sixteen is large)
     #[arg(long, default_value_t = 20_000)]
     components: usize,
@@ -111,6 +115,10 @@ fn main() -> ExitCode {
         seed: arguments.seed.unwrap_or(clock),
         time,
         problems: arguments.problems,
+        layers: match arguments.layers.as_slice() {
+            [] => LAYERS.to_vec(),
+            chosen => chosen.iter().copied().map(usize::from).collect(),
+        },
         components: arguments.components.max(1),
         threads,
         out: Some(arguments.out),

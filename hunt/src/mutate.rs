@@ -140,6 +140,9 @@ pub fn leaf(sizes: Sizes, random: &mut Random) -> Value {
     if random.percent(40) {
         leaf["cap"] = json!(true);
     }
+    if random.percent(50) && sizes.depth > 3 {
+        leaf["nested"] = json!(true);
+    }
     if sizes.depth > 2 {
         for key in ["weight", "slope"] {
             if random.percent(40) {
@@ -208,12 +211,22 @@ pub fn split(tree: &mut Vec<Value>, sizes: Sizes, random: &mut Random) {
 
 /// Has a proof an envelope in one of its leaves?
 pub fn has_envelope(line: &Value) -> bool {
-    match line {
-        Value::Object(map) => map.iter().any(|(key, value)| {
-            let named = key == "envelope" || key == "envelopes";
-            (named && value.as_array().is_none_or(|list| !list.is_empty())) || has_envelope(value)
-        }),
-        Value::Array(list) => list.iter().any(has_envelope),
+    names(line, &["envelope", "envelopes"])
+}
+
+/// Has a proof bends of layer 3 in one of its leaves?
+pub fn is_nested(line: &Value) -> bool {
+    names(line, &["nested"])
+}
+
+/// Has an object anywhere inside one of these keys, with a value that is not empty?
+fn names(value: &Value, keys: &[&str]) -> bool {
+    let empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty) || value == &json!(false);
+    match value {
+        Value::Object(map) => {
+            map.iter().any(|(key, value)| (keys.contains(&key.as_str()) && !empty(value)) || names(value, keys))
+        }
+        Value::Array(list) => list.iter().any(|value| names(value, keys)),
         _ => false,
     }
 }

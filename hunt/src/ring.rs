@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::claim::is_true;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
-use crate::mutate::{Sizes, has_envelope};
+use crate::mutate::{Sizes, has_envelope, is_nested as is_nested_json};
 use crate::player::{How, guard};
 use crate::random::Random;
 use crate::rules::Rules;
@@ -56,6 +56,7 @@ impl Ring<'_> {
         if has_envelope(line) {
             Counts::add(&self.counts.bent, 1);
         }
+        Counts::add(&self.counts.bent_above, usize::from(is_nested_json(line)));
         let text = line.to_string();
         let Ok(Ok(proof)) = guard(|| text.parse::<NodeProof>()) else { return Some(f64::NEG_INFINITY) };
         let mut report = |kind: Kind, message: String| {
@@ -127,10 +128,21 @@ impl Ring<'_> {
         }
         match verdict {
             Some(verdict) if !truth => Some(format!("the verified checker accepts as {verdict:?} what is false")),
-            None if accepted => Some("accepted, but not by the verified checker".into()),
+            // It does not know bends of layer 3.
+            None if accepted && !is_nested(proof) => Some("accepted, but not by the verified checker".into()),
             _ => None,
         }
     }
+}
+
+/// Has a leaf bends of layer 3?
+pub fn is_nested(proof: &NodeProof) -> bool {
+    let nested = |step: &Step| match step {
+        Step::Leaf(leaf) => leaf.nested,
+        Step::Hints(hints) => !hints.nested.is_empty(),
+        Step::Unit(..) | Step::Flip(..) => false,
+    };
+    matches!(&proof.claim, Claim::Robust(trees) if trees.iter().flat_map(|one| &one.tree).any(nested))
 }
 
 /// Why the rules of the format do not accept what a checker has accepted, after short leaves are written out; `None` if they do.

@@ -14,6 +14,7 @@ use crate::mutate::has_envelope;
 use crate::player::{How, Player, guard, stopped};
 use crate::present::both;
 use crate::random::Random;
+use crate::ring::is_nested;
 use crate::solve::solve;
 use crate::truth::{Oracle, Truth};
 
@@ -128,6 +129,7 @@ impl Examined<'_> {
         let text = line.to_string();
         Counts::add(&self.counts.proofs, 1);
         Counts::add(&self.counts.enveloped, usize::from(has_envelope(&line)));
+        Counts::add(&self.counts.nested, usize::from(is_nested(proof)));
         // Exactly as well; of a large graph, every fourth.
         let again = self.case.components.len() <= 1000 || node.is_multiple_of(4);
         let shown = [&checkers[0], &checkers[usize::from(again)]];

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use gcnproof_hunt::area::Area;
 use gcnproof_hunt::finding::{AreaCounts, Counts};
+use gcnproof_hunt::generate::LAYERS;
 use gcnproof_hunt::hunt::{Settings, hunt};
 
 /// A hunt in one area, always the same.
@@ -13,6 +14,7 @@ fn settings(area: Area, problems: u64) -> Settings {
         areas: vec![area],
         time: Some(Duration::from_secs(240)),
         problems: Some(problems),
+        layers: LAYERS.to_vec(),
         components: 500,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         out: Some(std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hunt")),
@@ -56,6 +58,21 @@ fn nothing_is_found_in_a_short_hunt() {
         ] {
             assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
         }
+    }
+}
+
+#[test]
+fn nothing_is_found_in_deep_networks() {
+    let settings = Settings { layers: vec![3, 4, 5], attacked: 5, ..settings(Area::Flips, 1_500) };
+    let counts = hunt(&settings, &|line| println!("{line}"));
+    assert_eq!(counts.findings(), 0, "{counts}");
+    for (what, count, least) in [
+        ("problems", &counts.problems, 1_500),
+        ("own proofs with bends of layer 3", &counts.nested, 20),
+        ("forged bends of layer 3", &counts.bent_above, 500),
+        ("trees judged", &counts.judged, 100),
+    ] {
+        assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::chord::{line, sloped};
-use crate::number::rounding::{Account, FLOOR, error_of};
+use crate::number::rounding::{Account, FLOOR, UNIT, error_of};
 use crate::problem::network::Network;
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
@@ -59,6 +59,26 @@ impl Sign {
     }
 }
 
+/// Multipliers of the units above representation 2.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AboveSecond<'a> {
+    /// `omega[l − 3]` has one entry per unit of representation `l`; where there is none, the default is taken.
+    pub omega: &'a [Vec<f64>],
+    /// Signs that are assumed.
+    pub signs: &'a [Sign],
+    /// Per unit of representation 3 the share of the chord, of which the capped bound is the rest; empty where no unit
+    /// has the capped bound.
+    pub chords: &'a [f64],
+}
+
+/// What the capped bound takes of the coefficient of a unit of representation 3, given the shares of the chord.
+pub fn bent(chords: &[f64], at: usize, a: f64) -> f64 {
+    match chords.get(at) {
+        Some(&chord) if a < 0.0 => (1.0 - chord.clamp(0.0, 1.0)) * -a,
+        _ => 0.0,
+    }
+}
+
 /// The backward pass down to representation 2, with its buffers.
 #[derive(Debug, Default)]
 pub struct Backward {
@@ -68,6 +88,10 @@ pub struct Backward {
     error: Vec<f64>,
     /// Everything that does not depend on representation 2.
     constant: Account,
+    /// Per unit of representation 3: which part of its coefficient the capped bound takes, not negative; empty if none
+    /// does ([`crate::bound::nested`]).
+    bends: Vec<f64>,
+    third: Vec<f64>,
     phi: Vec<f64>,
     psi: Vec<f64>,
     psi_size: Vec<f64>,
@@ -91,25 +115,29 @@ impl Backward {
         objective: Objective,
         omega: &[Vec<f64>],
     ) {
-        self.run_signed(network, slice, bounds, objective, omega, &[]);
+        self.run_signed(network, slice, bounds, objective, AboveSecond { omega, signs: &[], chords: &[] });
     }
 
-    /// The same where the signs of some units are assumed, by which the bounds have been cut.
+    /// The same where the signs of some units are assumed, by which the bounds have been cut, and where the capped
+    /// bound takes a part of units of representation 3.
     pub fn run_signed(
         &mut self,
         network: &Network,
         slice: &Slice,
         bounds: Located,
         objective: Objective,
-        omega: &[Vec<f64>],
-        signs: &[Sign],
+        AboveSecond { omega, signs, chords }: AboveSecond,
     ) {
-        self.run_with(network, slice, bounds, objective, |l, at, (a, r, s)| {
-            match signs.iter().find(|sign| sign.place == UnitPlace { l, at }) {
-                Some(sign) => Some(sign.slope(a)),
-                None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
-            }
-        });
+        let slope = |l: usize, at: usize, (a, r, s): (f64, f64, f64)| match signs
+            .iter()
+            .find(|sign| sign.place == UnitPlace { l, at })
+        {
+            Some(sign) => Some(sign.slope(a)),
+            None => omega.get(l - 3).filter(|_| a > 0.0 && r < 0.0 && s > 0.0).map(|omega| a * omega[at]),
+        };
+        let signed = |at: usize| signs.iter().any(|sign| sign.place == UnitPlace { l: 3, at });
+        let bend = |at: usize, a: f64| bent(chords, at, a) * f64::from(u8::from(!signed(at)));
+        self.run_nested(network, slice, bounds, objective, slope, bend);
     }
 
     /// The same with any slopes: `slope` is called for every unit above representation 2, from the top down, with its
@@ -121,9 +149,26 @@ impl Backward {
         slice: &Slice,
         bounds: Located,
         objective: Objective,
+        slope: impl FnMut(usize, usize, (f64, f64, f64)) -> Option<f64>,
+    ) {
+        self.run_nested(network, slice, bounds, objective, slope, |_, _| 0.0);
+    }
+
+    /// The same where the capped bound takes a part of the coefficients of representation 3: `bend` is called for every
+    /// undecided unit there, with its place and its coefficient, before `slope` is called for what remains. What the
+    /// bends cost is not in the constant (docs/math.md (5.15)).
+    pub fn run_nested(
+        &mut self,
+        network: &Network,
+        slice: &Slice,
+        bounds: Located,
+        objective: Objective,
         mut slope: impl FnMut(usize, usize, (f64, f64, f64)) -> Option<f64>,
+        mut bend: impl FnMut(usize, f64) -> f64,
     ) {
         let top = slice.top();
+        self.bends.clear();
+        self.third.clear();
         self.constant = Account::default();
         self.phi.clear();
         self.phi.resize(network.width(top), 0.0);
@@ -139,6 +184,9 @@ impl Backward {
         }
         for l in (2..top).rev() {
             self.pull(network, slice, l);
+            if l == 3 {
+                self.bend(slice, bounds, &mut bend);
+            }
             if l > 2 {
                 self.relax(slice, l, bounds, |at, unit| slope(l, at, unit));
             }
@@ -187,6 +235,31 @@ impl Backward {
         }
     }
 
+    /// Takes the bends out of the coefficients of representation 3.
+    fn bend(&mut self, slice: &Slice, bounds: Located, mut bend: impl FnMut(usize, f64) -> f64) {
+        self.third.extend_from_slice(&self.coefficient);
+        for n in 0..slice.nodes(3).len() {
+            let (lower, upper) = bounds.rows(slice, 3, n);
+            let width = lower.len();
+            for j in (0..width).filter(|&j| lower[j] < 0.0 && upper[j] > 0.0) {
+                let at = n * width + j;
+                let a = self.coefficient[at];
+                let weight = bend(at, a);
+                if weight > 0.0 && weight.is_finite() {
+                    self.bends.resize(self.coefficient.len(), 0.0);
+                    self.bends[at] = weight;
+                    self.coefficient[at] = a + weight;
+                    self.error[at] = (self.error[at] + UNIT * (a.abs() + weight)).next_up();
+                }
+            }
+        }
+    }
+
+    /// The weights of the capped bounds of representation 3; empty if there are none.
+    pub fn bends(&self) -> &[f64] {
+        &self.bends
+    }
+
     /// Replaces the units of a hidden layer above the second by lines: `Φ` becomes the slopes.
     fn relax(
         &mut self,
@@ -217,8 +290,22 @@ impl Backward {
         (&self.coefficient, &self.error)
     }
 
-    /// What the layers above have contributed.
+    /// What the layers above have contributed. Nothing follows from it where bends have taken a part.
     pub fn constant(&self) -> Account {
+        let mut constant = self.constant;
+        if !self.bends.is_empty() {
+            constant.allow(f64::INFINITY);
+        }
+        constant
+    }
+
+    /// The same for a relaxation that adds the bends itself.
+    pub(super) fn constant_without_bends(&self) -> Account {
         self.constant
+    }
+
+    /// The coefficients of representation 3, before bends took a part; empty where there is no representation above.
+    pub fn third(&self) -> &[f64] {
+        &self.third
     }
 }

@@ -39,6 +39,8 @@ pub struct Multipliers {
     pub omega: Vec<Vec<f64>>,
     /// `Ω` of the last backward pass, before the last answer moved it: proofs of that bound need this one.
     pub last_omega: Vec<Vec<f64>>,
+    /// Shares of the chord of the units of representation 3; empty where none has the capped bound.
+    pub chords: Vec<f64>,
     /// Signs that a branch assumes above representation 2.
     pub signs: Vec<Sign>,
     rounds: f64,
@@ -52,12 +54,21 @@ impl Multipliers {
     pub fn start(&mut self, slice: &Slice, unperturbed: &[Representation]) {
         self.rounds = 1.0;
         self.signs.clear();
+        self.chords.clear();
         self.last_omega.clear();
         self.omega.clear();
         for l in 3..slice.top() {
             let layer = &unperturbed[l - 2];
             let active = |z: &f64| f64::from(u8::from(*z > 0.0));
             self.omega.push(slice.nodes(l).iter().flat_map(|&n| layer.row(n as usize).iter().map(active)).collect());
+        }
+    }
+
+    /// Gives the units of representation 3 the capped bound alone, if there is a representation above.
+    pub fn bend(&mut self, slice: &Slice, unperturbed: &[Representation]) {
+        self.chords.clear();
+        if slice.top() > 3 {
+            self.chords.resize(slice.nodes(3).len() * unperturbed[1].width, 0.0);
         }
     }
 

@@ -8,6 +8,7 @@ pub mod hidden;
 pub mod layer_bounds;
 pub mod line;
 pub mod mixture;
+pub mod nested;
 pub(crate) mod path;
 pub mod prepared;
 pub mod relaxed;

@@ -7,7 +7,10 @@ use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns};
 use crate::bound::attributes::Attributes;
+use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::LayerBounds;
+use crate::bound::line::capped::Cap;
+use crate::bound::nested::{Nested, NestedUnit};
 use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::selection::SearchSpace;
@@ -103,6 +106,7 @@ impl Prepared {
         workspace.slice.cut(self.network(), self.network().depth(), node);
         workspace.selection.forget();
         workspace.exact.forget();
+        workspace.nested = None;
         workspace.evaluator.set_target(&workspace.slice);
     }
 
@@ -140,8 +144,14 @@ impl Prepared {
         late: &Watch,
     ) -> LayerBounds {
         let width = bounds.width;
+        // Only from representation 2 to 3 the affine bounds of units are those of single layers.
+        let capped = if l == 3 { bounds.lower.len() } else { 0 };
+        bounds.caps = vec![Cap { level: 0.0, largest: f64::INFINITY }; capped];
+        let mut no_caps = vec![Cap::default(); if l == 3 { 0 } else { bounds.lower.len() }];
+        let caps = if l == 3 { &mut bounds.caps } else { &mut no_caps };
         let rows = bounds.lower.par_chunks_mut(width).zip(bounds.upper.par_chunks_mut(width));
-        rows.enumerate().for_each_init(Workspace::default, |workspace, (row, (lower, upper))| {
+        let rows = rows.zip(caps.par_chunks_mut(width));
+        rows.enumerate().for_each_init(Workspace::default, |workspace, (row, ((lower, upper), caps))| {
             if lower.iter().zip(upper.iter()).all(|(&r, &s)| r >= 0.0 || s <= 0.0) {
                 return;
             }
@@ -164,9 +174,57 @@ impl Prepared {
                         }
                     }
                 }
+                if l == 3 && lower[unit] < 0.0 && upper[unit] > 0.0 {
+                    caps[unit] = self.nested_cap(unit, self.unperturbed[1].entry(nodes[row] as usize, unit), workspace);
+                }
             }
         });
         bounds
+    }
+
+    /// The cap of a unit of representation 3, from the changes of its affine bound in the flips (docs/math.md (5.14)).
+    /// The capped bound of its upper end has just been evaluated.
+    fn nested_cap(&self, unit: usize, unperturbed: Enclosure, workspace: &mut Workspace) -> Cap {
+        if unperturbed.value >= 0.0 {
+            let Workspace { slice, backward, relaxed, hidden, .. } = &mut *workspace;
+            backward.run(self.network(), slice, &[], &[(unit, 1.0)]);
+            relaxed.falling(backward, hidden);
+            if self.worst(workspace, &Decided::default()).lower() == f64::NEG_INFINITY {
+                return Cap { level: 0.0, largest: f64::INFINITY };
+            }
+        }
+        let Workspace { selection, loss_error, .. } = workspace;
+        let mut changes: Vec<f64> = selection.flips().iter().map(|loss| loss.loss + *loss_error).collect();
+        let sum: f64 = changes.iter().sum();
+        let flips = self.budget().global().min(self.graph().node_count() * self.graph().attribute_count());
+        // Flips that were not selected may change it by the error of what was computed.
+        let anchor = NestedUnit::new(Cap::default(), unperturbed).anchor;
+        let slack = anchor.error + flips as f64 * *loss_error + error_of(changes.len() + 3, anchor.value.abs() + sum);
+        let cap = Cap::new(anchor.value.abs() - slack, &mut changes);
+        Cap { largest: (cap.largest + 2.0 * *loss_error).next_up(), ..cap }
+    }
+
+    /// The affine bounds of representation 3 in the slice of the workspace's target; none where there is no
+    /// representation above.
+    pub(crate) fn nested(&self, workspace: &mut Workspace) -> Option<Arc<Nested>> {
+        let Workspace { slice, nested, .. } = workspace;
+        let bounds = self.activation_bounds();
+        let third = bounds.get(1).filter(|_| slice.top() > 3)?;
+        let made = || {
+            let mut hidden = Hidden::default();
+            hidden.load(slice, &self.unperturbed[0], &bounds[0]);
+            Arc::new(Nested::new(self.network(), slice, &hidden, &self.unperturbed[1], third))
+        };
+        Some(Arc::clone(nested.get_or_insert_with(made)))
+    }
+
+    /// The relaxation with given multipliers at the hidden units of the workspace, with the bends of its backward pass
+    /// (docs/math.md (5.12), (5.15)).
+    pub(crate) fn mix(&self, weights: &[f64], workspace: &mut Workspace) {
+        let bent = !workspace.backward.bends().is_empty();
+        let nested = if bent { self.nested(workspace) } else { None };
+        let Workspace { backward, relaxed, hidden, .. } = workspace;
+        relaxed.mixed(backward, hidden, weights, nested.and_then(|nested| nested.loss(backward)));
     }
 
     /// Graph, network and budget, whose sizes fit together.
@@ -308,18 +366,18 @@ impl Prepared {
     fn evaluate_capped(&self, workspace: &mut Workspace) -> Enclosure {
         let Workspace { backward, relaxed, hidden, multipliers, .. } = workspace;
         multipliers.anchored(hidden, backward);
-        relaxed.mixed(backward, hidden, &multipliers.weights);
+        relaxed.mixed(backward, hidden, &multipliers.weights, None);
         self.worst(workspace, &Decided::default())
     }
 
     /// The relaxed objective of the workspace minus the largest loss that the budget allows once some flips are fixed
     /// (docs/math.md (4.6), (11.3)); −∞ once the deadline has passed.
     pub(crate) fn worst(&self, workspace: &mut Workspace, decided: &Decided) -> Enclosure {
-        let Workspace { slice, relaxed, slopes, selection, watch, .. } = workspace;
+        let Workspace { slice, relaxed, slopes, selection, watch, loss_error, .. } = workspace;
         if watch.is_late() {
             return Enclosure { value: f64::NEG_INFINITY, error: 0.0 };
         }
-        let loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
+        *loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
         // T(loss) of (1.6): the inner maximum of the dual in closed form.
         let loss = selection.select_until(&self.search_space(decided), slice, slopes, Some(watch));
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
@@ -327,7 +385,7 @@ impl Prepared {
         let flips = local.min(self.budget().global());
         let mut total = relaxed.base;
         total.add(-loss);
-        total.allow(flips as f64 * loss_error + error_of(selection.flips().len(), loss));
+        total.allow(flips as f64 * *loss_error + error_of(selection.flips().len(), loss));
         total.close()
     }
 

@@ -13,6 +13,7 @@ use crate::bound::line::capped::{Cap, CapCorrection, capped};
 use crate::bound::line::chord::{line, sloped};
 use crate::bound::line::envelope::{Envelope, EnvelopeCorrection, EnvelopeSlope};
 use crate::bound::mixture::on_grid;
+use crate::bound::nested::NestedLoss;
 use crate::bound::selection::Slopes;
 use crate::number::rounding::{Account, Enclosure, FLOOR, UNIT, error_of};
 use crate::problem::forward::Representation;
@@ -44,6 +45,8 @@ pub struct Relaxed {
     pub cap_corrections: Vec<CapCorrection>,
     /// Envelopes, and how they enter the slopes.
     pub envelope: Option<(Arc<Envelope>, Vec<EnvelopeSlope>)>,
+    /// What flips lose by bends of representation 3, which the slopes overstate.
+    pub nested: Option<Arc<NestedLoss>>,
 }
 
 impl Relaxed {
@@ -100,6 +103,7 @@ impl Relaxed {
         self.radius.clear();
         self.cap_corrections.clear();
         self.envelope = None;
+        self.nested = None;
     }
 
     /// Passes the slopes on to the nodes of representation 1 and bounds the error of any flip's loss
@@ -111,6 +115,7 @@ impl Relaxed {
             .envelope
             .as_ref()
             .map(|(envelope, envelope_slopes)| EnvelopeCorrection::new(envelope, envelope_slopes, slice));
+        slopes.nested.clone_from(&self.nested);
         let two = !self.radius.is_empty();
         let row_width = width * slice.passing(1).terms;
         slopes.centre.clear();
@@ -194,9 +199,11 @@ impl Relaxed {
 
     /// The relaxation with given multipliers, anchored where `hidden` is. Layers above the second are relaxed as the
     /// backward pass was run (docs/math.md (5.12)).
-    pub fn mixed(&mut self, backward: &Backward, hidden: &Hidden, weights: &[f64]) {
+    ///
+    /// `nested` are the bends of the backward pass, if it has any: without them the bound is −∞.
+    pub fn mixed(&mut self, backward: &Backward, hidden: &Hidden, weights: &[f64], nested: Option<NestedLoss>) {
         let (coefficients, errors) = backward.coefficients();
-        self.base = backward.constant();
+        self.base = if nested.is_some() { backward.constant_without_bends() } else { backward.constant() };
         self.clear();
         let mut envelope_slopes = Vec::new();
         for at in 0..hidden.count() {
@@ -243,6 +250,61 @@ impl Relaxed {
         if let (Some((envelope, _)), false) = (&hidden.envelope, envelope_slopes.is_empty()) {
             envelope_slopes.resize(hidden.count(), EnvelopeSlope::default());
             self.envelope = Some((Arc::clone(envelope), envelope_slopes));
+        }
+        nested.into_iter().for_each(|nested| self.bend(nested));
+    }
+
+    /// Adds the bends of representation 3 (docs/math.md (5.15)).
+    fn bend(&mut self, loss: NestedLoss) {
+        for (weight, Enclosure { value, error }) in loss.bases() {
+            self.base.add(-weight * value);
+            self.base.allow(weight * error);
+        }
+        self.radius.resize(self.centre.len(), 0.0);
+        for (at, (centre, radius)) in self.centre.iter_mut().zip(&mut self.radius).enumerate() {
+            let (rise, fall, error) = loss.slopes(at);
+            if rise == 0.0 && fall == 0.0 {
+                continue;
+            }
+            let rounding = 8.0 * UNIT * (centre.abs() + *radius + rise.abs() + fall.abs());
+            *centre += 0.5 * (rise + fall);
+            *radius = (*radius + 0.5 * (fall - rise).abs() + error + rounding).next_up();
+        }
+        self.nested = Some(Arc::new(loss));
+    }
+
+    /// The relaxation of minus the affine upper bound of a unit of representation 3 in the flips, whose backward pass
+    /// was run: its losses are the falls of that bound (docs/math.md (5.13)).
+    pub fn falling(&mut self, backward: &Backward, hidden: &Hidden) {
+        let (coefficients, errors) = backward.coefficients();
+        self.base = backward.constant();
+        self.clear();
+        for at in 0..hidden.count() {
+            let (a, error, z) = (coefficients[at], errors[at], hidden.value[at]);
+            let (low, high) = if error == 0.0 { (a, a) } else { ((a - error).next_down(), (a + error).next_up()) };
+            let stable = hidden.is_linear(at) || hidden.lower[at] >= 0.0;
+            let unstable = !stable && hidden.upper[at] > 0.0;
+            let (rise, fall) = match unstable {
+                false if hidden.upper[at] <= 0.0 => (0.0, 0.0),
+                false => (low, high),
+                // From above the capped bound, which does not fall where the unit is inactive.
+                true if low > 0.0 && z < 0.0 => (0.0, 0.0),
+                true if low > 0.0 => (low, high),
+                // From below `ω·z`.
+                true if high < 0.0 && z > 0.0 => (low, high),
+                true if high < 0.0 => (0.0, 0.0),
+                true => (low.min(0.0), high.max(0.0)),
+            };
+            let centre = 0.5 * (rise + fall);
+            self.centre.push(centre);
+            self.radius.push(if rise == fall { 0.0 } else { (fall - centre).max(centre - rise).next_up() });
+            if unstable && low > 0.0 {
+                // What a rise gains beyond the level, and what a fall beyond it does not lose.
+                let side = if z < 0.0 { 1.0 } else { -1.0 };
+                self.cap_corrections.resize(hidden.count(), CapCorrection::default());
+                self.cap_corrections[at] =
+                    CapCorrection { weight: -low, side, slope: 0.0, level: hidden.cap[at].level };
+            }
         }
     }
 

@@ -6,10 +6,12 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use crate::bound::attributes::Attributes;
 use crate::bound::line::capped::CapCorrection;
 use crate::bound::line::envelope::EnvelopeCorrection;
+use crate::bound::nested::NestedLoss;
 use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
@@ -89,13 +91,16 @@ pub struct Slopes {
     pub cap_corrections: Vec<CapCorrection>,
     /// What the slopes overstate of envelopes, if there are any.
     pub envelope_correction: Option<EnvelopeCorrection>,
+    /// What flips lose by bends of representation 3, which the slopes overstate.
+    pub nested: Option<Arc<NestedLoss>>,
 }
 
 impl Slopes {
     /// The loss of a flip of the slice's node `n` by weights `row`, corrected by what the slopes overstate; rounded up
     /// (docs/math.md (5.9)).
     fn corrected(&self, loss: f64, slice: &Slice, n: usize, flip: Flip, sign: f64, row: &[f64]) -> f64 {
-        if self.cap_corrections.is_empty() && self.envelope_correction.is_none() && self.unit_radius.is_empty() {
+        let plain = self.cap_corrections.is_empty() && self.envelope_correction.is_none() && self.nested.is_none();
+        if plain && self.unit_radius.is_empty() {
             return loss;
         }
         let (mut excess, mut size, mut terms) = (0.0, 0.0, 0);
@@ -116,6 +121,10 @@ impl Slopes {
                 }
                 terms += row.len();
             }
+        }
+        if let Some(nested) = &self.nested {
+            let (more, magnitude, count) = nested.excess(slice, n, sign, row);
+            (excess, size, terms) = (excess + more, size + magnitude, terms + count);
         }
         let surely = excess - error_of(terms + 8, size);
         // A comparison with NaN is false: nothing is corrected.
@@ -141,7 +150,7 @@ impl Slopes {
                 size += 2.0 * radius * (magnitude + FLOOR);
                 if let Some(cap_correction) = self.cap_corrections.get(at) {
                     excess += cap_correction.excess(change).0;
-                    size += 2.0 * cap_correction.weight * (magnitude + FLOOR);
+                    size += 2.0 * cap_correction.weight.abs() * (magnitude + FLOOR);
                 }
             }
             terms += width * (entries.len() + 1);

@@ -1,9 +1,12 @@
 //! The buffers that one thread reuses from target to target.
 
+use std::sync::Arc;
+
 use crate::bound::backward::Backward;
 use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::mixture::Multipliers;
+use crate::bound::nested::Nested;
 use crate::bound::path::Reached;
 use crate::bound::relaxed::Relaxed;
 use crate::bound::selection::{Selection, Slopes};
@@ -25,6 +28,10 @@ pub struct Workspace {
     /// Activation bounds of the slice in a branch of a search.
     pub(crate) local_bounds: Vec<LayerBounds>,
     pub(crate) slopes: Slopes,
+    /// How far the losses of the last bound may be from their exact values.
+    pub(crate) loss_error: f64,
+    /// The affine bounds of representation 3 in the target's slice, where they are in use.
+    pub(crate) nested: Option<Arc<Nested>>,
     pub(crate) reached: Reached,
     /// For linearisations of the true network, beside the bound of a pair.
     pub(crate) linearised: Linearised,

@@ -1,14 +1,15 @@
 //! The steps that decide one node, in order: each is taken only for what the steps before have left open.
 //!
-//! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound → witnesses and local search → column generation → branch and price.
+//! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound (with more than one hidden layer, capped at representation 3 too) → witnesses and local search → column generation → branch and price.
 
 use std::cmp::Ordering;
 use std::time::Instant;
 
 use gcnproof_check::format::{Claim, ClassProof, Leaf, Witness};
 
-use crate::bound::backward::Located;
+use crate::bound::backward::{AboveSecond, Located};
 use crate::bound::exact::{BranchLines, First};
+use crate::bound::mixture::Multipliers;
 use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
@@ -311,16 +312,21 @@ impl Certifier {
             let objective = pairs.objective(at);
             workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], bounds);
             workspace.multipliers.start(&workspace.slice, self.unperturbed());
+            workspace.multipliers.bend(&workspace.slice, self.unperturbed());
             for round in 0..ROUNDS {
-                let Workspace { slice, backward, relaxed, multipliers, hidden, .. } = workspace;
+                let Workspace { slice, backward, multipliers, hidden, .. } = &mut *workspace;
                 if round == 0 || self.network().depth() > 3 {
                     let bounds = Located::Graph(self.activation_bounds());
-                    backward.run_at(self.network(), slice, bounds, &objective, &multipliers.omega);
+                    let Multipliers { omega, chords, .. } = &*multipliers;
+                    let above = AboveSecond { omega, signs: &[], chords };
+                    backward.run_signed(self.network(), slice, bounds, &objective, above);
                 }
                 if round == 0 {
                     multipliers.anchored(hidden, backward);
                 }
-                relaxed.mixed(backward, hidden, &multipliers.weights);
+                let weights = std::mem::take(&mut multipliers.weights);
+                self.prepared.mix(&weights, workspace);
+                workspace.multipliers.weights = weights;
                 let bound = self.prepared.worst(workspace, &Decided::default()).lower();
                 // A comparison with NaN is false: nothing is learnt from it.
                 if bound > pairs[at].mixed {

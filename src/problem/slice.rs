@@ -36,7 +36,7 @@ impl LocalMatrix {
     }
 
     /// Becomes the transpose of a matrix with `columns` columns; rows keep their order.
-    fn transpose(&mut self, matrix: &LocalMatrix, columns: usize) {
+    pub(crate) fn transpose(&mut self, matrix: &LocalMatrix, columns: usize) {
         self.offsets.clear();
         self.offsets.resize(columns + 1, 0);
         for &n in &matrix.columns {

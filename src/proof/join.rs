@@ -213,7 +213,7 @@ impl Names<'_> {
     }
 
     fn leaf(&self, leaf: &mut Leaf) -> Option<()> {
-        let Leaf { exponent: _, dual: _, cap: _, envelope, weight, slope, beta, bound: _ } = leaf;
+        let Leaf { exponent: _, dual: _, cap: _, nested: _, envelope, weight, slope, beta, bound: _ } = leaf;
         let lists: [&mut Vec<Multiplier>; 3] = [weight, slope, beta];
         lists.into_iter().flatten().try_for_each(|multiplier| self.one(&mut multiplier.1))?;
         let Some(envelope) = envelope else { return Some(()) };
@@ -228,7 +228,7 @@ impl Names<'_> {
     }
 
     fn hints(&self, hints: &mut Hints) -> Option<()> {
-        let Hints { slopes, lines, reach, levels, envelopes, price, grid: _ } = hints;
+        let Hints { slopes, lines, reach, levels, envelopes, supports, nested, price, grid: _ } = hints;
         slopes.iter_mut().try_for_each(|slope| self.one(&mut slope.1))?;
         lines.iter_mut().try_for_each(|line| self.one(&mut line.0))?;
         for (node, _, up, down) in reach {
@@ -236,7 +236,7 @@ impl Names<'_> {
             self.prices(up)?;
             self.prices(down)?;
         }
-        for (node, _, _, _, prices) in levels {
+        for (node, _, _, _, prices) in levels.iter_mut().chain(supports).chain(nested) {
             self.one(node)?;
             self.prices(prices)?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gcnproof_check::format::{self, Leaf, Multiplier, UnitPrices, numerator};
 
-use crate::bound::backward::{Located, Sign, UnitPlace};
+use crate::bound::backward::{AboveSecond, Located, Sign, UnitPlace};
 use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::EnvelopePrices;
 use crate::bound::prepared::Prepared;
@@ -39,6 +39,7 @@ pub(crate) fn leaf(
         workspace.multipliers.signs.clear();
     }
     let signs = workspace.multipliers.signs.clone();
+    let chords = workspace.multipliers.chords.clone();
     let mut found = Leaf::default();
     for exponent in EXPONENTS {
         let whole = |x: &f64| on_grid(x.clamp(0.0, 1.0), exponent);
@@ -54,8 +55,9 @@ pub(crate) fn leaf(
             rounded.1
         });
         let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
-        pass(prepared, objective, decided.is_some(), (&omega, signs.iter().map(grid).collect()), workspace);
-        workspace.relaxed.mixed(&workspace.backward, &workspace.hidden, &weights);
+        let above = Above { signs: signs.iter().map(grid).collect(), chords: chords.iter().map(whole).collect() };
+        pass(prepared, objective, decided.is_some(), (&omega, above), workspace);
+        prepared.mix(&weights, workspace);
         let bound = prepared.worst(workspace, decided.unwrap_or(&free));
         let doubtful = is_doubtful(bound, enough);
         if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
@@ -66,7 +68,7 @@ pub(crate) fn leaf(
         }
     }
     workspace.hidden.envelope = envelope;
-    pass(prepared, objective, decided.is_some(), (omega, signs), workspace);
+    pass(prepared, objective, decided.is_some(), (omega, Above { signs, chords }), workspace);
     workspace.selection = selection;
     found
 }
@@ -95,20 +97,28 @@ pub(crate) fn default_leaf(prepared: &Prepared, dual: Option<u32>, workspace: &W
     leaf
 }
 
+/// What branches assume of units above representation 2, and shares of chords.
+struct Above {
+    signs: Vec<Sign>,
+    chords: Vec<f64>,
+}
+
 /// The backward pass of a deep network at `Ω`; with one hidden layer there is nothing to choose.
 fn pass(
     prepared: &Prepared,
     objective: Objective,
     in_branch: bool,
-    (omega, signs): (&[Vec<f64>], Vec<Sign>),
+    (omega, Above { signs, chords }): (&[Vec<f64>], Above),
     workspace: &mut Workspace,
 ) {
     if prepared.network().depth() > 3 {
         workspace.multipliers.signs = signs;
+        workspace.multipliers.chords = chords;
         let Workspace { slice, backward, local_bounds, multipliers, .. } = workspace;
         let bounds =
             if in_branch { Located::Slice(local_bounds) } else { Located::Graph(prepared.activation_bounds()) };
-        backward.run_signed(prepared.network(), slice, bounds, objective, omega, &multipliers.signs);
+        let above = AboveSecond { omega, signs: &multipliers.signs, chords: &multipliers.chords };
+        backward.run_signed(prepared.network(), slice, bounds, objective, above);
     }
 }
 
@@ -122,7 +132,8 @@ fn write(
 ) -> Leaf {
     let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
     let (coefficients, errors) = backward.coefficients();
-    let mut leaf = Leaf { exponent, cap: true, ..Leaf::default() };
+    let chords = &workspace.multipliers.chords;
+    let mut leaf = Leaf { exponent, cap: true, nested: !chords.is_empty(), ..Leaf::default() };
     for (at, &w) in weights.iter().enumerate() {
         let node = slice.nodes(2)[at / hidden.width];
         let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));
@@ -149,7 +160,15 @@ fn write(
         for (n, &node) in slice.nodes(l).iter().enumerate() {
             let (lower, upper) = bounds.rows(slice, l, n);
             for (j, (&r, &s)) in lower.iter().zip(upper).enumerate().filter(|(_, (r, s))| **r < 0.0 && **s > 0.0) {
-                let w = omega[n * lower.len() + j];
+                let at = n * lower.len() + j;
+                if l == 3 && leaf.nested && backward.third()[at] < 0.0 {
+                    // By default the capped bound alone.
+                    if chords[at] > 0.0 {
+                        leaf.weight.push((l as u32, node, j as u32, numerator(chords[at], exponent)));
+                    }
+                    continue;
+                }
+                let w = omega[at];
                 let clear = (r + s).abs() > 1e-6 * (s - r);
                 if !clear || w != f64::from(u8::from(r + s > 0.0)) {
                     leaf.weight.push((l as u32, node, j as u32, numerator(w, exponent)));

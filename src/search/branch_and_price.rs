@@ -7,11 +7,15 @@ use crate::number::rounding::Enclosure;
 
 use super::branch_bounds::anchor;
 use super::finish::{follow_attack, split_on};
+use super::local;
 use super::pair::Pairs;
 use super::pair_search::{Cost, GIVEN_UP, PairSearch, SearchTask};
 use super::price::price;
 use super::trace::Trace;
 use super::tree::{self, Branch, BranchEvaluator, BranchResult, SearchGoal, TreeOutcome};
+
+/// After so many branches of a deep network an attack is searched for once more: many are left to close if there is none.
+const MANY: usize = 200;
 
 /// What is found about a branch without perturbations.
 const EMPTY: BranchResult = BranchResult::Closed { bound: f64::INFINITY, proved: true };
@@ -45,6 +49,7 @@ pub(crate) fn search_pair(
         kept: 0,
         pool,
         masters: 0,
+        branches: 0,
         bounds: None,
         trace,
     };
@@ -82,6 +87,12 @@ impl BranchEvaluator for PairSearch<'_, '_> {
     fn evaluate(&mut self, branch: &Branch) -> BranchResult {
         let prepared = self.prepared;
         let budget = prepared.budget();
+        self.branches += 1;
+        if self.branches == MANY && self.goal == SearchGoal::Decide && prepared.network().depth() > 3 {
+            let (objective, known) = (self.pairs.objective(self.at), self.pair().attack.flips.clone());
+            let flips = local::restart(prepared, &objective, self.pair().goal(), &known, self.workspace);
+            self.pairs.try_flips(self.at, flips, self.workspace);
+        }
         if !branch.decided.admissible(budget) {
             self.record_default_leaf(branch);
             return EMPTY;

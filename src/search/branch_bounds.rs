@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::bound::activation as bounds;
-use crate::bound::backward::{Located, Sign, UnitPlace};
+use crate::bound::backward::{AboveSecond, Located, Sign, UnitPlace};
 use crate::bound::hidden::Assumption;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::envelope::ListedBudgets;
@@ -107,8 +107,9 @@ pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
         multipliers.start(slice, prepared.unperturbed());
         let signs = branch.above.iter().map(|&(place, active)| Sign { place, active, beta: 0.0 });
         multipliers.signs.extend(signs);
-        let Multipliers { omega, signs, .. } = &*multipliers;
-        backward.run_signed(prepared.network(), slice, Located::Slice(local_bounds), &objective, omega, signs);
+        let Multipliers { omega, signs, chords, .. } = &*multipliers;
+        let above = AboveSecond { omega, signs, chords };
+        backward.run_signed(prepared.network(), slice, Located::Slice(local_bounds), &objective, above);
     }
     Some(true)
 }

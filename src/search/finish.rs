@@ -90,8 +90,7 @@ fn all_but_one(search: &mut PairSearch, branch: &Branch, weights: &[f64]) -> Opt
     if search.trace.is_some() {
         return None;
     }
-    let Workspace { backward, relaxed, hidden, .. } = &mut *search.workspace;
-    relaxed.mixed(backward, hidden, weights);
+    search.prepared.mix(weights, search.workspace);
     let bound = search.prepared.worst(search.workspace, &branch.decided).lower();
     let selected = search.workspace.selection.flips().iter().map(|loss| loss.flip);
     let one: Vec<Flip> = branch.decided.flipped.iter().copied().chain(selected).collect();
@@ -152,6 +151,8 @@ fn record_exact_leaf(search: &mut PairSearch, branch: &Branch, class: usize, wei
         }
     };
     let envelope = search.workspace.hidden.envelope.take();
+    let chords = std::mem::take(&mut search.workspace.multipliers.chords);
     search.record_leaf(branch, class, &weights);
+    search.workspace.multipliers.chords = chords;
     search.workspace.hidden.envelope = envelope;
 }

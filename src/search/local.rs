@@ -11,6 +11,9 @@ use crate::problem::objective::Objective;
 /// How many perturbations a search may try on one class pair.
 const TRIES: usize = 400;
 
+/// How often [`restart`] begins again.
+const RESTARTS: usize = 12;
+
 /// Improves `flips` by re-linearising at the attacked point and by adding, dropping and swapping single flips, until
 /// the margin does not exceed `enough`, nothing improves, or the tries are used up (docs/math.md §10). Returns the
 /// margin reached.
@@ -33,7 +36,7 @@ pub(crate) fn improve(
     loop {
         // The steepest flips at the attacked point, counted from the unperturbed attributes.
         margin_of(workspace, flips);
-        steepest_at(prepared, objective, workspace);
+        steepest_at(prepared, objective, &Decided::default(), workspace);
         let mut steepest: Vec<_> = workspace.linearised.selection.flips().to_vec();
         steepest.sort_by(|x, y| y.loss.total_cmp(&x.loss));
         let proposal: Vec<Flip> = steepest.iter().map(|s| s.flip).collect();
@@ -69,15 +72,61 @@ pub(crate) fn improve(
     }
 }
 
-/// Selects the flips that are steepest at the last perturbation.
-fn steepest_at(prepared: &Prepared, objective: Objective, workspace: &mut Workspace) {
+/// Begins [`improve`] again from sets in which about half of the best flips known are exchanged for those that are
+/// steepest of the others, until the margin does not exceed `enough` or the restarts are used up. Returns the best set.
+pub(crate) fn restart(
+    prepared: &Prepared,
+    objective: Objective,
+    enough: f64,
+    flips: &[Flip],
+    workspace: &mut Workspace,
+) -> Vec<Flip> {
+    let mut best = flips.to_vec();
+    let mut least = improve(prepared, objective, enough, &mut best, workspace);
+    for round in 0..RESTARTS {
+        if least <= enough || workspace.watch.is_late() {
+            break;
+        }
+        // The evaluator is left at the best set, where slopes are taken.
+        prepared.logits(&best, workspace).for_each(drop);
+        workspace.linearised.selection.forget();
+        steepest_at(prepared, objective, &Decided { flipped: Vec::new(), kept: best.clone() }, workspace);
+        let mut others = workspace.linearised.selection.flips().to_vec();
+        others.sort_by(|x, y| y.loss.total_cmp(&x.loss));
+        // Another half each time, and the same in every run.
+        let stays = |at: usize| {
+            let mixed = ((round * best.len() + at + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 63 == 1
+        };
+        let mut set: Vec<Flip> =
+            best.iter().copied().enumerate().filter(|(at, _)| stays(*at)).map(|one| one.1).collect();
+        for other in others {
+            if fits(prepared.budget(), &set, other.flip) {
+                set.push(other.flip);
+            }
+        }
+        let margin = improve(prepared, objective, enough, &mut set, workspace);
+        if margin < least {
+            (least, best) = (margin, set);
+        }
+    }
+    best
+}
+
+/// Selects the flips that are steepest at the last perturbation, of those that are not decided.
+fn steepest_at(prepared: &Prepared, objective: Objective, decided: &Decided, workspace: &mut Workspace) {
     let Workspace { slice, evaluator, linearised, watch, .. } = workspace;
     let Linearised { relaxed, slopes, selection } = linearised;
     evaluator.gradient(prepared.network(), slice, objective, &mut relaxed.centre);
     relaxed.radius.clear();
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
-    selection.select_until(&prepared.search_space(&Decided::default()), slice, slopes, Some(watch));
+    selection.select_until(&prepared.search_space(decided), slice, slopes, Some(watch));
+}
+
+/// Is a set that has one more flip within the budgets?
+fn fits(budget: &Budget, set: &[Flip], flip: Flip) -> bool {
+    set.len() < budget.global() && set.iter().filter(|f| f.node == flip.node).count() < budget.local(flip.node as usize)
 }
 
 /// All admissible sets of flips one move away: without one, with one more, or with one exchanged.
@@ -88,12 +137,8 @@ fn neighbours<'a>(
 ) -> impl Iterator<Item = Vec<Flip>> + 'a {
     let without =
         move |i: usize| -> Vec<Flip> { flips.iter().copied().enumerate().filter(|f| f.0 != i).map(|f| f.1).collect() };
-    let fits = move |set: &[Flip], flip: &Flip| {
-        set.len() < budget.global()
-            && set.iter().filter(|f| f.node == flip.node).count() < budget.local(flip.node as usize)
-    };
     let drops = (0..flips.len()).map(without);
-    let adds = outsiders.iter().filter(move |f| fits(flips, f)).map(move |&f| {
+    let adds = outsiders.iter().filter(move |&&f| fits(budget, flips, f)).map(move |&f| {
         let mut set = flips.to_vec();
         set.push(f);
         set
@@ -101,7 +146,7 @@ fn neighbours<'a>(
     let swaps = outsiders.iter().flat_map(move |&f| {
         (0..flips.len()).filter_map(move |i| {
             let mut set = without(i);
-            fits(&set, &f).then(|| {
+            fits(budget, &set, f).then(|| {
                 set.push(f);
                 set
             })

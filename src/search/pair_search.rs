@@ -81,6 +81,8 @@ pub(super) struct PairSearch<'a, 'p> {
     /// Flips that have mattered, the latest last.
     pub(super) pool: Vec<Flip>,
     pub(super) masters: usize,
+    /// Branches that were looked at.
+    pub(super) branches: usize,
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) bounds: Option<BranchBounds>,
     /// None unless a proof is asked for and is not known yet.
@@ -198,8 +200,7 @@ impl PairSearch<'_, '_> {
     pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Flip>) {
         let prepared = self.prepared;
         self.masters += 1;
-        let Workspace { backward, relaxed, hidden, .. } = &mut *self.workspace;
-        relaxed.mixed(backward, hidden, &suggestion.weights);
+        prepared.mix(&suggestion.weights, self.workspace);
         self.last = prepared.worst(self.workspace, &branch.decided);
         let bound = self.last.lower();
         let selected: Vec<Flip> = self.workspace.selection.flips().iter().map(|loss| loss.flip).collect();

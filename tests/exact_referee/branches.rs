@@ -100,7 +100,7 @@ impl Setting<'_> {
         for _ in 0..3 {
             let weights = any_weights(hidden.count(), stream);
             let mut relaxed = Relaxed::default();
-            relaxed.mixed(&backward, &hidden, &weights);
+            relaxed.mixed(&backward, &hidden, &weights, None);
             let bound = self.margin_bound(&relaxed, (slice, hidden.width), &decided, selection);
             self.bound_holds(target, bound, &worst, &decided, tally);
         }

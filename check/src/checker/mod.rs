@@ -417,7 +417,16 @@ impl Session<'_> {
                 let judge = || accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| None);
                 return self.meter.leaf(self.slice.flips(network), judge);
             }
-            Step::Leaf(leaf) => self.scope().short(path, leaf)?,
+            Step::Leaf(leaf) => {
+                if leaf.nested {
+                    self.checker.statement.since_version_2("bends of layer 3")?;
+                }
+                let short = self.scope().short(path, leaf)?;
+                if leaf.nested {
+                    self.meter.spend(self.checker.fast.nested_steps(self.slice, &path.decided))?;
+                }
+                short
+            }
             Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
         };
         if path.decided.overspent(budget) {

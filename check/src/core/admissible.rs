@@ -32,6 +32,11 @@ impl ExactPrices {
         find(&self.nodes, &node).map_or_else(|| self.every.clone(), |own| &self.every + own)
     }
 
+    /// The largest price of any flip.
+    pub fn largest(&self) -> Dyadic {
+        self.nodes.iter().fold(self.every.clone(), |most, (_, own)| most.max(&self.every + own))
+    }
+
     fn require(&self, scope: &Scope) -> Result<(), Reason> {
         ascending("prices", &self.nodes)?;
         positive("prices", &self.every)?;
@@ -67,6 +72,17 @@ impl ExactHints {
             bend.flips.iter().try_for_each(|entry| scope.flip(entry.0).map(|_| ()))?;
         }
         ascending("envelopes", &self.envelopes)?;
+        for (id, line) in &self.supports {
+            cell(*id).and_then(|()| line.prices.require(scope))?;
+            positive("supports", &line.omega).and_then(|()| positive("supports", &line.level))?;
+            positive("supports", &(&Dyadic::from(1) - &line.omega))?;
+        }
+        ascending("supports", &self.supports)?;
+        for ((node, unit), bend) in &self.nested {
+            scope.unit((3, *node, *unit)).and_then(|_| bend.prices.require(scope))?;
+            positive("nested", &bend.weight).and_then(|()| positive("nested", &bend.level))?;
+        }
+        ascending("nested", &self.nested)?;
         self.price.require(scope)
     }
 }

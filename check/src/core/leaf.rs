@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::forward::preactivations;
-use super::loss::{Bends, Losses};
+use super::loss::{Bends, LevelBend, Losses};
+use super::nested::Nested;
 use super::path::Path;
 use super::range::{Range, Reach, intercept, least};
 use super::scope::Scope;
-use super::select::Free;
+use super::select::{Free, kept_share};
 use crate::format::exact::{ExactHints, ExactPrices, UnitBoundHints, WholeHints, find};
 use crate::ids::Cell;
 use crate::number::Dyadic;
@@ -75,26 +76,35 @@ impl Target<'_> {
         let top = slice.top();
         let mut phi = self.start(objective);
         let mut total = Dyadic::ZERO;
+        let mut nested = Nested::new(&free, hints, &z)?;
         if top == 2 {
             phi[0].iter().zip(&z[0]).for_each(|(phi, z)| total += &(phi * z));
             let lines = [phi[0].iter().map(|phi| [phi.clone(), phi.clone()]).collect()];
-            return then(&total, &Losses { free: &free, lines: &lines, bends: &[], hints });
+            return then(&total, &Losses { free: &free, lines: &lines, bends: &[], nested: None, hints });
         }
         let reach = self.reach(&free, &hints.reach)?;
         let Some(bounds) = self.bounds(path, &z, &reach)? else { return Ok(()) };
         for l in (3..top).rev() {
             let coefficients = self.pull(l, &phi, &mut total)?;
             phi = Vec::new();
-            for ((row, bounds), &node) in coefficients.iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
+            for (place, ((row, bounds), &node)) in
+                coefficients.iter().zip(&bounds[l - 3]).zip(slice.nodes(l)).enumerate()
+            {
+                meter.look()?;
                 let units = row.iter().zip(bounds).enumerate().map(|(unit, (k, bounds))| {
                     if network.is_linear(l, unit) {
-                        return k.clone();
+                        return Ok(k.clone());
+                    }
+                    let mut k = k.clone();
+                    if let Some(bend) = find(&hints.nested, &(node, unit as u32)).filter(|_| l == 3) {
+                        total += &-&(&bend.weight * &nested.add(place, unit, bend)?);
+                        k += &bend.weight;
                     }
                     let slope = find(&hints.slopes, &(l as u32, node, unit as u32)).cloned().unwrap_or(Dyadic::ZERO);
-                    total += &intercept(k, &slope, bounds);
-                    slope
+                    total += &intercept(&k, &slope, bounds);
+                    Ok(slope)
                 });
-                phi.push(units.collect());
+                phi.push(units.collect::<Result<_, Reason>>()?);
             }
         }
         let coefficients = self.pull(2, &phi, &mut total)?;
@@ -111,9 +121,11 @@ impl Target<'_> {
                     continue;
                 }
                 if let Some(bend) = find(&hints.levels, &cell) {
-                    total += &-&(&bend.weight * &free.level_base(m, unit, z, bend)?);
+                    let (base, largest) = free.level_base(m, unit, z, bend)?;
+                    total += &-&(&bend.weight * &base);
                     k += &bend.weight;
-                    bent.levels.push((unit, z.is_negative(), bend));
+                    let kept = kept_share(&bend.level, &largest);
+                    bent.levels.push(LevelBend { unit, below: z.is_negative(), kept, stated: bend });
                 }
                 if let Some(bend) = find(&hints.envelopes, &cell) {
                     total += &-&(&bend.weight * &free.envelope_base(z, bend));
@@ -131,7 +143,8 @@ impl Target<'_> {
             lines.push(row);
             bends.push(bent);
         }
-        then(&total, &Losses { free: &free, lines: &lines, bends: &bends, hints })
+        let nested = (!nested.is_empty()).then_some(&nested);
+        then(&total, &Losses { free: &free, lines: &lines, bends: &bends, nested, hints })
     }
 
     fn scope(&self) -> Scope<'_> {
@@ -154,7 +167,7 @@ impl Target<'_> {
         let row = |(m, &node): (usize, &u32)| {
             let units = (0..self.network.widths[2]).map(|unit| {
                 let [up, down] = find(stated, &(node, unit as u32)).unwrap_or(&none);
-                Ok(Reach { up: free.select(m, unit, true, None, up)?, down: free.select(m, unit, false, None, down)? })
+                Ok(Reach { up: free.select(m, unit, true, up)?, down: free.select(m, unit, false, down)? })
             });
             let row = units.collect::<Result<Vec<Reach>, Reason>>()?;
             self.meter.hold(Dyadic::bytes(row.iter().flat_map(|reach| [&reach.up, &reach.down])))?;

@@ -2,6 +2,7 @@
 
 use dashu_int::IBig;
 
+use super::nested::Nested;
 use super::select::Free;
 use crate::format::exact::{ExactEnvelope, ExactHints, ExactPrices, Level};
 use crate::ids::Flip;
@@ -9,10 +10,32 @@ use crate::number::{Dyadic, steps};
 use crate::statement::{Integers, Link, pairs};
 use crate::verdict::Reason;
 
-/// The bends of the units of one node of layer 2: unit, whether `z' < 0` where there is a level, and bend.
+/// A bend by a level, of a unit of layer 2.
+pub struct LevelBend<'a> {
+    pub unit: usize,
+    /// Is `z' < 0`?
+    pub below: bool,
+    /// Of every change towards zero at least this part is within the level.
+    pub kept: Dyadic,
+    pub stated: &'a Level,
+}
+
+impl LevelBend<'_> {
+    /// What a rise and what a fall lose at most, for each unit of change: `max(g − T, 0) ≤ (1 − t)·[g]₊`, and
+    /// `max(g, −T) ≤ t·g + (1 − t)·[g]₊`, where of a change towards zero at least the part `t` is within the level.
+    fn slopes(&self) -> [Dyadic; 2] {
+        let weight = &self.stated.weight;
+        match self.below {
+            true => [weight * &(&Dyadic::from(1) - &self.kept), Dyadic::ZERO],
+            false => [weight.clone(), -&(weight * &self.kept)],
+        }
+    }
+}
+
+/// The bends of the units of one node of layer 2.
 #[derive(Default)]
 pub struct Bends<'a> {
-    pub levels: Vec<(usize, bool, &'a Level)>,
+    pub levels: Vec<LevelBend<'a>>,
     pub envelopes: Vec<(usize, &'a ExactEnvelope)>,
 }
 
@@ -23,6 +46,8 @@ pub struct Losses<'a> {
     pub lines: &'a [Vec<[Dyadic; 2]>],
     /// By node of `V(2)`; empty where there are no hidden units.
     pub bends: &'a [Bends<'a>],
+    /// Bends of layer 3, if there are any.
+    pub nested: Option<&'a Nested<'a>>,
     pub hints: &'a ExactHints,
 }
 
@@ -63,6 +88,21 @@ impl Slopes {
     }
 }
 
+impl Slopes {
+    /// The attributes whose flips may lose more than a price, ascending. By Cauchy and Schwarz a flip loses at most the
+    /// length of the losing slopes times that of the attribute's weights; the squares are compared.
+    fn losing(&self, lengths: &[(u32, Dyadic)], price: &Dyadic) -> Vec<u32> {
+        let [plus, minus] = &self.both;
+        let losing = plus.iter().zip(minus).map(|(plus, minus)| (-plus).max(minus.clone()).positive_part());
+        let length = losing.fold(Dyadic::ZERO, |sum, slope| &sum + &(&slope * &slope));
+        let within = price * price;
+        let count = lengths.partition_point(|(_, square)| &length * square > within);
+        let mut found: Vec<u32> = lengths[..count].iter().map(|entry| entry.0).collect();
+        found.sort_unstable();
+        found
+    }
+}
+
 impl Losses<'_> {
     /// `T`.
     ///
@@ -81,23 +121,25 @@ impl Losses<'_> {
     pub fn exceeding(&self, prices: &ExactPrices, mut each: impl FnMut(Flip, Dyadic)) -> Result<(), Reason> {
         let Free { network, slice, .. } = *self.free;
         let bends = self.bends.iter().any(|bends| !bends.levels.is_empty() || !bends.envelopes.is_empty());
+        let bends = bends || self.nested.is_some();
+        let nested = self.nested.map_or_else(|| Ok(Vec::new()), Nested::slopes)?;
         let mut of_bends = 0u64;
         for (place, &node) in slice.nodes(1).iter().enumerate() {
             if self.free.left(node) == 0 {
                 continue;
             }
             let told = |reason: Reason| reason.of_whole(place, slice.nodes(1).len());
-            self.free.meter.spend((network.rows.len() * network.terms[1] * network.widths[2]) as u64).map_err(told)?;
             let price = prices.of(node);
             let bent = bends || self.kinks(place).next().is_some();
-            let slopes = Slopes::new(self.slopes(place, false));
-            // No flip loses more: a bend adds at most `c·[g]₊`, because `u` and `v` are not negative, and a kink no
-            // more than its terms one by one.
-            let most = bent.then(|| Slopes::new(self.slopes(place, true)));
-            let mut present = network.graph.attributes.row(node as usize).iter().peekable();
-            for (d, (weights, row)) in network.layers[0].weight.iter().zip(&network.rows).enumerate() {
-                let d = d as u32;
-                let is_present = present.next_if(|&&next| next == d).is_some();
+            let slopes = Slopes::new(self.slopes(place, None));
+            // No flip loses more: a bend adds at most what its slopes say, and a kink no more than its terms one by
+            // one.
+            let most = bent.then(|| Slopes::new(self.slopes(place, Some(&nested))));
+            let losing = most.as_ref().unwrap_or(&slopes).losing(&network.lengths, &price);
+            self.free.meter.spend((losing.len() * network.terms[1] * network.widths[2]) as u64).map_err(told)?;
+            for d in losing {
+                let (weights, row) = (&network.layers[0].weight[d as usize], &network.rows[d as usize]);
+                let is_present = network.has(node, d);
                 if !self.free.is_free(node, d, is_present)
                     || most.as_ref().is_some_and(|most| most.loss(weights, row, is_present) <= price)
                 {
@@ -107,6 +149,9 @@ impl Losses<'_> {
                 if bent {
                     let before = steps();
                     loss += &self.bent(place, node, d, is_present);
+                    if let Some(nested) = self.nested {
+                        loss += &nested.loss(place, (node, d), is_present)?;
+                    }
                     // Bends rarely have to be evaluated: prices rule nearly all flips out.
                     of_bends += steps().wrapping_sub(before);
                     self.free.meter.within_leaf(of_bends).map_err(told)?;
@@ -114,6 +159,38 @@ impl Losses<'_> {
                 }
                 if loss > price {
                     each((node, d), &loss - &price);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every free flip of some rows that the lines alone, each kink at its most, do not keep within its price: its row,
+    /// the flip, and whether the attribute is there.
+    ///
+    /// # Errors
+    /// If that is too expensive.
+    pub fn survivors(
+        &self,
+        places: &[usize],
+        prices: &ExactPrices,
+        mut each: impl FnMut(usize, Flip, bool),
+    ) -> Result<(), Reason> {
+        let Free { network, slice, meter, .. } = *self.free;
+        for &place in places {
+            let node = slice.nodes(1)[place];
+            if self.free.left(node) == 0 {
+                continue;
+            }
+            let (most, price) = (Slopes::new(self.slopes(place, Some(&[]))), prices.of(node));
+            let losing = most.losing(&network.lengths, &price);
+            meter.spend((losing.len() * network.terms[1] * network.widths[2]) as u64)?;
+            for d in losing {
+                let (weights, row) = (&network.layers[0].weight[d as usize], &network.rows[d as usize]);
+                let is_present = network.has(node, d);
+                if self.free.is_free(node, d, is_present) && most.loss(weights, row, is_present) > price {
+                    each(place, (node, d), is_present);
+                    meter.look()?;
                 }
             }
         }
@@ -130,9 +207,10 @@ impl Losses<'_> {
         })
     }
 
-    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, as if
-    /// every bend took `c·[g]₊` besides, and every kink of each term the most that it can.
-    fn slopes(&self, place: usize, most: bool) -> [Vec<Dyadic>; 2] {
+    /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, those
+    /// of the most that flips lose besides by bends, and by kinks term by term. `most` are the slopes of bends of layer
+    /// 3.
+    fn slopes(&self, place: usize, most: Option<&[Vec<[Dyadic; 2]>]>) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
         let zeros = || vec![Dyadic::ZERO; self.free.network.terms[1] * width];
         let mut both = [zeros(), zeros()];
@@ -154,8 +232,13 @@ impl Losses<'_> {
             minus.iter_mut().for_each(|x| *x = x.rounded_up(grid));
         };
         round(&mut both);
-        if !most {
-            return both;
+        let Some(most) = most else { return both };
+        for link in self.free.slice.reached(place) {
+            let (a, (rises, falls), part) = (link.entry.exact(), turned(link), link.part(width));
+            for (unit, [up, down]) in most.get(link.place()).into_iter().flatten().enumerate() {
+                both[rises][part.start + unit] += &-&(&a * up);
+                both[falls][part.start + unit] += &(&a * down);
+            }
         }
         for (pair, unit, [rise, fall]) in self.kinks(place) {
             // With a fall not below the rise the loss is convex, so that the loss of a sum is at most the sum of
@@ -169,10 +252,12 @@ impl Losses<'_> {
         }
         for link in self.free.slice.reached(place) {
             let Some(bends) = self.bends.get(link.place()) else { continue };
-            let levels = bends.levels.iter().map(|(unit, _, bend)| (*unit, &bend.weight));
-            let envelopes = bends.envelopes.iter().map(|(unit, bend)| (*unit, &bend.weight));
-            for (unit, weight) in levels.chain(envelopes) {
-                both[turned(link).0][link.part(width).start + unit] += &-&(&link.entry.exact() * weight);
+            let levels = bends.levels.iter().map(|bend| (bend.unit, bend.slopes()));
+            let envelopes = bends.envelopes.iter().map(|(unit, bend)| (*unit, [bend.weight.clone(), Dyadic::ZERO]));
+            let (a, (rises, falls), start) = (link.entry.exact(), turned(link), link.part(width).start);
+            for (unit, [up, down]) in levels.chain(envelopes) {
+                both[rises][start + unit] += &-&(&a * &up);
+                both[falls][start + unit] += &(&a * &down);
             }
         }
         // Rounded, it is still the most, and shorter.
@@ -198,7 +283,7 @@ impl Losses<'_> {
         for (m, bends) in self.bends.iter().enumerate() {
             let pair = reached.next_if(|next| next[0].place() == m).unwrap_or(&[]);
             // Where nothing changes, a level adds 0.
-            for (unit, below, bend) in bends.levels.iter().filter(|_| !pair.is_empty()) {
+            for LevelBend { unit, below, stated: bend, .. } in bends.levels.iter().filter(|_| !pair.is_empty()) {
                 let g = change(pair, *unit);
                 let paid = |x: &Dyadic| x.positive_part().min(bend.level.clone());
                 let (u, v) = if *below { (paid(&g), Dyadic::ZERO) } else { (Dyadic::ZERO, paid(&-&g)) };

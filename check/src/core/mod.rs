@@ -1,9 +1,11 @@
 //! The core of the checker: the rules that define what is accepted, in dyadic integers (`FORMAT.md` §4, §5).
 
 pub mod admissible;
+mod base;
 pub mod forward;
 pub mod leaf;
 pub mod loss;
+pub mod nested;
 pub mod path;
 pub mod range;
 pub mod scope;

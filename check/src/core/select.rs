@@ -11,6 +11,20 @@ use crate::work::Meter;
 /// Steps for a node, whatever is computed for it.
 const STEP: u64 = 64;
 
+/// A number not above `level / largest`, between 0 and 1: of a change `x ≤ largest` at least this part is within the
+/// level.
+pub fn kept_share(level: &Dyadic, largest: &Dyadic) -> Dyadic {
+    const BITS: usize = 20;
+    if level >= largest {
+        return Dyadic::from(1);
+    }
+    let exponent = level.parts().1.min(largest.parts().1);
+    let (level, largest): (IBig, IBig) = (level.at(exponent) << BITS, largest.at(exponent));
+    let words = |x: &IBig| x.as_sign_words().1.len() as u64;
+    step((words(&level) + 1) * (words(&largest) + 1));
+    Dyadic::new(level / largest, -(BITS as i64))
+}
+
 /// The free flips of a slice.
 pub struct Free<'a> {
     pub network: &'a Network<'a>,
@@ -42,23 +56,13 @@ impl Free<'_> {
     }
 
     /// Rule 1 (docs/math.md (1.7)) for the rises (or falls) that free flips cause in a unit of the node at place `m` of
-    /// `V(2)`, each up to a level if given.
+    /// `V(2)`.
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
-    pub fn select(
-        &self,
-        m: usize,
-        unit: usize,
-        upward: bool,
-        level: Option<&Dyadic>,
-        prices: &ExactPrices,
-    ) -> Result<Dyadic, Reason> {
+    pub fn select(&self, m: usize, unit: usize, upward: bool, prices: &ExactPrices) -> Result<Dyadic, Reason> {
         let mut total = self.paid(prices);
-        self.changes(m, unit, upward, prices, |price, change| {
-            let amount = level.map_or(change.clone(), |level| change.min(level.clone()));
-            total += &(&amount - price).positive_part();
-        })?;
+        self.changes(m, unit, upward, prices, |price, change| total += &(&change - price).positive_part())?;
         Ok(total)
     }
 
@@ -154,10 +158,16 @@ impl Free<'_> {
         }
     }
 
-    /// `A` of a bend by a level, of a unit at `z`.
-    pub fn level_base(&self, m: usize, unit: usize, z: &Dyadic, bend: &Level) -> Result<Dyadic, Reason> {
-        let paid = self.select(m, unit, z.is_negative(), Some(&bend.level), &bend.prices)?;
-        Ok(if z.is_negative() { (z + &paid).max(Dyadic::ZERO) } else { z.clone().max(paid) })
+    /// `A` of a bend by a level, of a unit at `z`, and a number not below any change of the unit towards zero.
+    pub fn level_base(&self, m: usize, unit: usize, z: &Dyadic, bend: &Level) -> Result<(Dyadic, Dyadic), Reason> {
+        let (mut paid, mut largest) = (self.paid(&bend.prices), bend.prices.largest());
+        self.changes(m, unit, z.is_negative(), &bend.prices, |price, change| {
+            paid += &(&change.clone().min(bend.level.clone()) - price).positive_part();
+            if change > largest {
+                largest = change;
+            }
+        })?;
+        Ok((if z.is_negative() { (z + &paid).max(Dyadic::ZERO) } else { z.clone().max(paid) }, largest))
     }
 
     /// `A` of a bend by prices, of a unit at `z`.

@@ -120,6 +120,16 @@ pub(crate) fn slope<N: Real>(known: &Known<N>, said: &Said) -> N {
     })
 }
 
+/// The slope of a unit of layer 3 that may have a bend by a level, and the weight of the bend.
+pub(crate) fn nested<N: Real>(known: &Known<N>, said: &Said) -> (N, N) {
+    if settled(known, said).is_some() || known.k >= N::zero() {
+        return (slope(known, said), N::zero());
+    }
+    let chord = said.weight.map_or_else(N::zero, N::stored);
+    let rest = N::stored(Stored::ONE) - chord.clone();
+    (slope(known, said) * chord, (N::zero() - known.k.clone()) * rest)
+}
+
 /// Slopes and bends of a unit of layer 2.
 pub(crate) fn unit<N: Real>(known: &Known<N>, said: &Said) -> UnitHints<N> {
     if let Some(slope) = settled(known, said) {

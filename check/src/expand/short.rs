@@ -23,6 +23,8 @@ pub(crate) struct Short {
     pub(crate) dual: Option<u32>,
     /// Levels instead of the anchored bound.
     pub(crate) cap: bool,
+    /// Levels at layer 3.
+    pub(crate) nested: bool,
     /// Envelopes of units of layer 2 that have a share.
     pub(crate) envelopes: Vec<(Cell, Arc<EnvelopePrices>)>,
 }
@@ -89,6 +91,9 @@ impl Scope<'_> {
         if let Some(&(id, _)) = beta.iter().find(|&&(id, _)| path.side(id).is_none()) {
             return Err(Reason::Unsplit(id));
         }
+        if leaf.nested {
+            self.hidden(3)?;
+        }
         if let Some(layer) = leaf.dual {
             self.hidden(layer)?;
         }
@@ -97,7 +102,7 @@ impl Scope<'_> {
             Some(stated) => self.envelopes(stated, leaf.exponent)?,
             None => Vec::new(),
         };
-        Ok(Short { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, envelopes })
+        Ok(Short { weight, slope, beta, dual: leaf.dual, cap: leaf.cap, nested: leaf.nested, envelopes })
     }
 
     fn envelopes(&self, stated: &format::Envelope, exponent: i32) -> Result<Vec<(Cell, Arc<EnvelopePrices>)>, Reason> {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::nested_loss::{NestedLosses, NestedUse};
 use super::prices::FloatPrices;
 use super::row::Row;
 use crate::expand::EnvelopePrices;
-use crate::format::exact::{ExactEnvelope, ExactHints, Level};
+use crate::format::exact::{ExactEnvelope, ExactHints, Level, Support};
 use crate::ids::{Cell, Flip, Unit};
-use crate::number::{Interval, Stored};
+use crate::number::{Dyadic, Interval, Stored};
 use crate::statement::Slice;
 
 /// A bend by a level, of a unit of layer 2.
@@ -37,6 +38,10 @@ pub(crate) struct FloatHints {
     pub(crate) linear: Vec<Vec<(usize, Interval)>>,
     pub(crate) levels: Vec<Vec<LevelUse>>,
     pub(crate) envelopes: Vec<Vec<EnvelopeUse>>,
+    /// Bends of layer 3.
+    pub(crate) nested: Vec<NestedUse>,
+    /// Not a hint: what these take from flips.
+    pub(crate) taken: Option<NestedLosses>,
     /// What the prices of `reach` and of levels are from.
     pub(crate) rows: Vec<Arc<Row>>,
     pub(crate) price: FloatPrices,
@@ -77,7 +82,23 @@ impl FloatHints {
                 };
                 hints.envelopes.push((cell(bend.unit), envelope));
             }
+            let Some(taken) = &self.taken else { continue };
+            for (unit, known) in row.levels().iter().enumerate().filter(|(unit, _)| !taken.is_linear(m, *unit)) {
+                // Where rounding hides the sign of a unit it has neither a level nor a slope, as if it were not listed.
+                if let Some(below) = known.below {
+                    let omega = if below { Dyadic::ZERO } else { Dyadic::from(1) };
+                    let (level, prices) = (known.level.exact(), known.prices.exact());
+                    hints.supports.push((cell(unit), Support { omega, level, prices }));
+                }
+            }
         }
+        for bend in &self.nested {
+            let Some(known) = bend.level() else { continue };
+            let (level, prices) = (known.level.exact(), known.prices.exact());
+            let cell = (slice.nodes(3)[bend.place], bend.unit as u32);
+            hints.nested.push((cell, Level { weight: bend.weight.exact(), level, prices }));
+        }
+        hints.nested.sort_by_key(|entry| entry.0);
         hints
     }
 }

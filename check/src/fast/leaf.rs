@@ -1,9 +1,12 @@
 //! Rules 3 to 5 in floats: a short leaf is expanded and checked in one pass.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::hints::{EnvelopeUse, FloatHints, LevelUse};
 use super::loss::FastLosses;
+use super::nested;
+use super::nested_loss::{NestedUse, Supports};
 use super::row::Row;
 use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
@@ -27,6 +30,8 @@ pub(crate) struct FastTarget<'a> {
     fast: &'a Fast<'a>,
     slice: &'a Slice,
     memory: Option<(Path, Arc<Region>)>,
+    /// Lines that bends of layer 3 rest on: all leaves after the same flips share them.
+    supports: Option<(Decided, Rc<Supports>)>,
 }
 
 /// What became of a short leaf.
@@ -40,7 +45,7 @@ pub(crate) enum Attempt {
 impl<'a> FastTarget<'a> {
     /// Nothing is computed before it is asked for.
     pub(crate) fn new(fast: &'a Fast<'a>, slice: &'a Slice) -> FastTarget<'a> {
-        FastTarget { fast, slice, memory: None }
+        FastTarget { fast, slice, memory: None, supports: None }
     }
 
     /// The logits of the target after some flips.
@@ -85,8 +90,9 @@ impl<'a> FastTarget<'a> {
     /// What the losses of an expanded leaf depend on; `step` is the one of its grid.
     pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> FastLosses<'l> {
         let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
-        let FloatHints { lines, linear, levels, envelopes, rows, .. } = hints;
-        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, step }
+        let FloatHints { lines, linear, levels, envelopes, rows, taken, .. } = hints;
+        let nested = taken.as_ref();
+        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, nested, step }
     }
 
     /// Hints for a path that surely no perturbation takes.
@@ -144,9 +150,25 @@ impl<'a> FastTarget<'a> {
             for (m, row) in coefficients.iter().enumerate() {
                 total = total.plus(self.node_lines(m, row, ShortLeaf { path, short }, &mut hints));
             }
+            if !hints.nested.is_empty() {
+                let supports = self.supports(&path.decided, &hints.rows);
+                hints.taken = Some(nested::losses(self.fast, self.slice, supports, &hints.nested));
+            }
         }
         let step = self.choose_grid(&mut hints);
         Some((hints, total, step))
+    }
+
+    /// The lines that bends of layer 3 rest on after some flips, from memory if those of the last leaf were the same.
+    fn supports(&mut self, decided: &Decided, rows: &[Arc<Row>]) -> Rc<Supports> {
+        match &self.supports {
+            Some((known, supports)) if known == decided => supports.clone(),
+            _ => {
+                let supports = Rc::new(Supports::new(&self.fast.network, self.slice, rows));
+                self.supports = Some((decided.clone(), supports.clone()));
+                supports
+            }
+        }
     }
 
     /// Slopes of the units of layer `l ≥ 3`.
@@ -160,7 +182,9 @@ impl<'a> FastTarget<'a> {
         total: &mut Down,
     ) -> Vec<Vec<Interval>> {
         let mut phi = Vec::with_capacity(coefficients.len());
-        for ((row, bounds), &node) in coefficients.iter().zip(&region.bounds[l - 3]).zip(self.slice.nodes(l)) {
+        let nodes = coefficients.iter().zip(&region.bounds[l - 3]).zip(self.slice.nodes(l)).enumerate();
+        for (place, ((row, bounds), &node)) in nodes {
+            let levels = (l == 3 && leaf.short.nested).then(|| self.fast.nested(node, &leaf.path.decided));
             let mut slopes = Vec::with_capacity(row.len());
             for (unit, (k, &(lower, upper))) in row.iter().zip(bounds.iter()).enumerate() {
                 if self.fast.network.exact.is_linear(l, unit) {
@@ -169,8 +193,23 @@ impl<'a> FastTarget<'a> {
                 }
                 let id = (l as u32, node, unit as u32);
                 let known = Known { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
-                let slope = expand::slope(&known, &leaf.said(id)).stored();
-                *total = total.plus(Interval::least_on_segment(*k, slope, lower, upper));
+                let said = leaf.said(id);
+                let mut k = *k;
+                let level = levels.as_ref().and_then(|row| Some((row, row[unit].as_ref()?)));
+                let slope = match level {
+                    Some((row, level)) => {
+                        let (slope, weight) = expand::nested(&known, &said);
+                        let weight = weight.price();
+                        if !weight.is_zero() {
+                            *total = total.minus(level.base.times(weight));
+                            k = k.plus(weight.into());
+                            hints.nested.push(NestedUse { place, unit, weight, row: row.clone() });
+                        }
+                        slope.stored()
+                    }
+                    None => expand::slope(&known, &said).stored(),
+                };
+                *total = total.plus(Interval::least_on_segment(k, slope, lower, upper));
                 if !slope.is_zero() {
                     hints.slopes.push((id, slope));
                 }

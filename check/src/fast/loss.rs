@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::hints::{EnvelopeUse, LevelUse};
+use super::nested_loss::NestedLosses;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use super::row::{Row, covering};
@@ -26,6 +27,8 @@ pub(crate) struct FastLosses<'a> {
     pub(crate) levels: &'a [Vec<LevelUse>],
     pub(crate) envelopes: &'a [Vec<EnvelopeUse>],
     pub(crate) rows: &'a [Arc<Row>],
+    /// Bends of layer 3, if there are any.
+    pub(crate) nested: Option<&'a NestedLosses>,
     /// `2^grid`: what rounding of row slopes may add.
     pub(crate) step: Stored,
 }
@@ -44,6 +47,20 @@ struct Places {
 /// A flip that may lose more than its price: its row, attribute and loss from above.
 type Found = (usize, u32, Up);
 
+/// The prices of a leaf's losses.
+pub(crate) struct Priced {
+    pub(crate) prices: FloatPrices,
+    /// Not below what they give.
+    pub(crate) given: Up,
+    /// Of the flips that were looked at, the largest losses that may be made together, largest first.
+    pub(crate) kept: Vec<Up>,
+    /// All flips that may lose more than `least`: node, and loss from above.
+    pub(crate) found: Vec<(u32, Up)>,
+    pub(crate) least: Stored,
+    /// The flip that loses most, as far as that was looked at.
+    worst: Option<Flip>,
+}
+
 /// A line with its bends overstated: unit, `rise` from below, `fall` from above.
 type Steep = (usize, Down, Up);
 
@@ -53,11 +70,20 @@ impl FastLosses<'_> {
     ///
     /// The last is the flip that loses most, as far as that was looked at.
     pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up, Option<Flip>) {
+        match self.priced(total) {
+            Some(Priced { prices, given, worst, .. }) => (prices, given, worst),
+            None => (FloatPrices::default(), Interval::ANY.upper, None),
+        }
+    }
+
+    /// The same with the flips that they are from; `None` if there are no good ones.
+    pub(crate) fn priced(&self, total: Option<Down>) -> Option<Priced> {
         let count = self.decided.left_in_all(self.budget).unwrap_or(0);
         let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         let mut places = self.places(&steep);
         if count == 0 || places.is_empty() {
-            return (FloatPrices::default(), Up::ZERO, None);
+            let (prices, given, least) = (FloatPrices::default(), Up::ZERO, Stored::ZERO);
+            return Some(Priced { prices, given, kept: Vec::new(), found: Vec::new(), least, worst: None });
         }
         let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
         let mut every = match total {
@@ -69,16 +95,18 @@ impl FastLosses<'_> {
         for round in 0.. {
             let price = if round < 40 { every.price() } else { Stored::ZERO };
             let found = self.collect(price, &steep, &mut places, &mut present);
-            let (prices, given, losses) = self.settle(price, count, &places, &found);
+            let (prices, given, kept) = self.settle(price, count, &places, &found);
             let enough = total.is_some_and(|total| total.minus(given).is_positive());
-            let hopeless = total.is_some_and(|total| losses.1 >= total.rough());
-            if enough || hopeless || losses.0 >= count || price.is_zero() {
+            let lost = || kept.iter().fold(Rough::ZERO, |sum, loss| sum + loss.rough());
+            let hopeless = total.is_some_and(|total| lost() >= total.rough());
+            if enough || hopeless || kept.len() >= count || price.is_zero() {
                 let worst = found.iter().max_by(|a, b| a.2.order(b.2)).map(|flip| (places[flip.0].node, flip.1));
-                return (prices, given, worst);
+                let found = found.iter().map(|flip| (places[flip.0].node, flip.2)).collect();
+                return Some(Priced { prices, given, kept, found, least: price, worst });
             }
             every = every.part(2);
         }
-        (FloatPrices::default(), Interval::ANY.upper, None)
+        None
     }
 
     /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's
@@ -127,15 +155,9 @@ impl FastLosses<'_> {
         }
     }
 
-    /// The best prices not below `least` for the flips found, what they give, and how many flips of what sum may be
-    /// made.
-    fn settle(
-        &self,
-        least: Stored,
-        count: usize,
-        places: &[Places],
-        found: &[Found],
-    ) -> (FloatPrices, Up, (usize, Rough)) {
+    /// The best prices not below `least` for the flips found, what they give, and the largest losses that may be made
+    /// together.
+    fn settle(&self, least: Stored, count: usize, places: &[Places], found: &[Found]) -> (FloatPrices, Up, Vec<Up>) {
         let mut kept: Vec<Up> = Vec::new();
         let mut limits: Vec<(u32, Up)> = Vec::new();
         for row in found.chunk_by(|a, b| a.0 == b.0) {
@@ -149,7 +171,6 @@ impl FastLosses<'_> {
             kept.append(&mut losses);
         }
         kept.sort_unstable_by(|a, b| b.order(*a));
-        let sum = kept.iter().take(count).fold(Rough::ZERO, |sum, loss| sum + loss.rough());
         let every = if kept.len() > count { kept[count].rough().most(least.into()).price() } else { least };
         limits.retain(|(_, limit)| !limit.is_within(every.into()));
         limits.sort_unstable_by_key(|limit| limit.0);
@@ -162,13 +183,15 @@ impl FastLosses<'_> {
         for &(row, _, loss) in found {
             given = given.plus(loss.minus(prices.of(places[row].node)).positive_part());
         }
-        (prices, given, (kept.len(), sum))
+        kept.truncate(count);
+        (prices, given, kept)
     }
 
     /// The lines of a node of `V(2)` that are not flat.
     fn steep(&self, m: usize) -> Vec<Steep> {
         let mut steep: Vec<Steep> = Vec::with_capacity(self.lines[m].len());
         let mut levels = self.levels.get(m).map_or(&[][..], |list| list).iter().peekable();
+        let mut linear = self.linear_of(m).peekable();
         for (unit, [rise, fall]) in self.lines[m].iter().enumerate() {
             let (mut up, mut down) = (Down::from(*rise), Up::from(*fall));
             if let Some(bend) = levels.next_if(|bend| bend.unit == unit) {
@@ -181,12 +204,18 @@ impl FastLosses<'_> {
                     down = down.minus(Down::from(bend.weight).times(kept_share(known.level.into(), known.largest)));
                 }
             }
+            // The core follows a linear unit with its exact coefficient.
+            if let Some((_, k)) = linear.next_if(|entry| entry.0 == unit) {
+                (up, down) = (up.plus(k.lower), down.plus(k.upper));
+            }
+            if let Some(nested) = self.nested {
+                let [rise, fall] = nested.slopes[m][unit];
+                (up, down) = (up.minus(rise), down.plus(fall));
+            }
             if !(up.is_zero() && down.is_zero()) {
                 steep.push((unit, up, down));
             }
         }
-        // The core follows a linear unit with its exact coefficient.
-        steep.extend(self.linear_of(m).map(|(unit, k)| (unit, k.lower, k.upper)));
         steep
     }
 
@@ -294,7 +323,7 @@ impl FastLosses<'_> {
             }
             bent |= !self.levels.get(m).is_none_or(Vec::is_empty) || self.kinks(pair).next().is_some();
         }
-        bent |= self.envelopes.iter().any(|list| !list.is_empty());
+        bent |= self.nested.is_some() || self.envelopes.iter().any(|list| !list.is_empty());
         if bent {
             for pair in pairs(self.slice.reached(place)) {
                 let m = pair[0].place();
@@ -353,6 +382,12 @@ impl FastLosses<'_> {
                 };
                 total = total.plus(taken.times(bend.weight));
             }
+        }
+        if let Some(nested) = self.nested {
+            let links = self.slice.reached(place);
+            // About two products for each pair of units that a node passes on to.
+            step((links.len() * self.network.width() * self.network.exact.widths[3]) as u64);
+            total = total.plus(nested.loss((place as u32, flip.1), links, change));
         }
         let mut reached = pairs(self.slice.reached(place)).peekable();
         for (m, bends) in self.envelopes.iter().enumerate() {

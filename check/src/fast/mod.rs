@@ -10,6 +10,8 @@
 mod hints;
 mod leaf;
 mod loss;
+mod nested;
+mod nested_loss;
 mod network;
 mod prices;
 mod row;

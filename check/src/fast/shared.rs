@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::nested_loss::NestedRow;
 use super::network::FastNetwork;
 use super::row::Rows;
 use crate::number::{Down, Up};
@@ -21,6 +22,8 @@ pub(crate) struct Fast<'a> {
     pub(crate) work: Arc<Work>,
     /// Layers `3 … L − 1`.
     pub(super) above: Vec<Vec<OnceLock<Arc<Bounds>>>>,
+    /// Levels of layer 3, if there is a layer above.
+    pub(super) nested: Vec<OnceLock<Arc<NestedRow>>>,
 }
 
 impl<'a> Fast<'a> {
@@ -30,6 +33,8 @@ impl<'a> Fast<'a> {
         let nodes = exact.graph.attributes.rows;
         let layer = |_| (0..nodes).map(|_| OnceLock::new()).collect();
         let above = (3..exact.depth()).map(layer).collect();
-        Fast { rows: Rows::new(network.clone(), budget), network, budget, work, above }
+        let deep = if exact.depth() > 3 { nodes } else { 0 };
+        let nested = (0..deep).map(|_| OnceLock::new()).collect();
+        Fast { rows: Rows::new(network.clone(), budget), network, budget, work, above, nested }
     }
 }

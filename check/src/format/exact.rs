@@ -24,6 +24,17 @@ pub struct Level {
     pub prices: ExactPrices,
 }
 
+/// The lines of a unit of layer 2 that bends of layer 3 rest on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// `0 ≤ ω ≤ 1`: the slope of the lower line.
+    pub omega: Dyadic,
+    /// `T ≥ 0`: the level of the upper line.
+    pub level: Dyadic,
+    /// For the sum of what the flips made pay.
+    pub prices: ExactPrices,
+}
+
 /// A bend by prices of either sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactEnvelope {
@@ -50,6 +61,10 @@ pub struct ExactHints {
     pub levels: Vec<(Cell, Level)>,
     /// Bends by prices.
     pub envelopes: Vec<(Cell, ExactEnvelope)>,
+    /// Lines that bends of layer 3 rest on.
+    pub supports: Vec<(Cell, Support)>,
+    /// Bends by levels, of units of layer 3.
+    pub nested: Vec<(Cell, Level)>,
     /// Prices for the largest loss.
     pub price: ExactPrices,
     /// Row slopes are rounded to multiples of `2^grid`.
@@ -93,7 +108,9 @@ impl ExactHints {
         let reach = self.reach.iter().map(|(_, both)| 2 + both.iter().map(ExactPrices::numbers).sum::<usize>());
         let levels = self.levels.iter().map(|(_, bend)| 4 + bend.prices.numbers());
         let envelopes = self.envelopes.iter().map(|(_, bend)| 4 + 2 * bend.nodes.len() + 3 * bend.flips.len());
-        let lists = reach.chain(levels).chain(envelopes).sum::<usize>();
+        let supports = self.supports.iter().map(|(_, line)| 4 + line.prices.numbers());
+        let nested = self.nested.iter().map(|(_, bend)| 4 + bend.prices.numbers());
+        let lists = reach.chain(levels).chain(envelopes).chain(supports).chain(nested).sum::<usize>();
         4 * (self.slopes.len() + self.lines.len()) + lists + self.price.numbers()
     }
 }
@@ -110,6 +127,7 @@ mod tests {
             nodes: (0..nodes).map(|n| (n, number.clone())).collect(),
         };
         let level = |nodes: u32| Level { weight: number.clone(), level: number.clone(), prices: prices(nodes) };
+        let support = |nodes: u32| Support { omega: number.clone(), level: number.clone(), prices: prices(nodes) };
         let envelope = ExactEnvelope {
             weight: number.clone(),
             every: number.clone(),
@@ -125,6 +143,8 @@ mod tests {
                 reach: vec![((0, 0), [prices(2), prices(3)])],
                 levels: vec![((0, 0), level(3))],
                 envelopes: vec![((0, 0), envelope.clone())],
+                supports: vec![((0, 0), support(2))],
+                nested: vec![((0, 0), level(1))],
                 price: prices(4),
                 grid: None,
             };
@@ -138,7 +158,9 @@ mod tests {
         assert_eq!(with(|hints, all| hints.reach = all.reach), 2 + (1 + 2 * 2) + (1 + 2 * 3));
         assert_eq!(with(|hints, all| hints.levels = all.levels), 4 + 1 + 2 * 3);
         assert_eq!(with(|hints, all| hints.envelopes = all.envelopes), 4 + 2 * 5 + 3 * 7);
+        assert_eq!(with(|hints, all| hints.supports = all.supports), 4 + 1 + 2 * 2);
+        assert_eq!(with(|hints, all| hints.nested = all.nested), 4 + 1 + 2);
         assert_eq!(with(|hints, all| hints.price = all.price), 2 * 4);
-        assert_eq!(with(|hints, all| *hints = all), 12 + 20 + 14 + 11 + 35 + 8);
+        assert_eq!(with(|hints, all| *hints = all), 12 + 20 + 14 + 11 + 35 + 9 + 7 + 8);
     }
 }

@@ -4,7 +4,7 @@ use dashu_int::IBig;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::exact::{ExactEnvelope, ExactHints, ExactPrices, Level, UnitBoundHints, WholeHints};
+use super::exact::{ExactEnvelope, ExactHints, ExactPrices, Level, Support, UnitBoundHints, WholeHints};
 use crate::number::Dyadic;
 use crate::verdict::Reason;
 
@@ -118,6 +118,12 @@ pub struct Hints {
     /// Bends by prices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub envelopes: Vec<EnvelopeEntry>,
+    /// `[node, unit, ω, T, prices]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supports: Vec<(u32, u32, Number, Number, Prices)>,
+    /// `[node, unit, weight, T, prices]`, of layer 3.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nested: Vec<(u32, u32, Number, Number, Prices)>,
     /// Prices for the largest loss.
     #[serde(skip_serializing_if = "Prices::is_none")]
     pub price: Prices,
@@ -156,6 +162,20 @@ impl Hints {
                     ((*n, *j), ExactEnvelope { weight: number(weight), every: number(every), nodes, flips })
                 })
                 .collect(),
+            supports: self
+                .supports
+                .iter()
+                .map(|(n, j, omega, level, prices)| {
+                    ((*n, *j), Support { omega: number(omega), level: number(level), prices: prices.hints() })
+                })
+                .collect(),
+            nested: self
+                .nested
+                .iter()
+                .map(|(n, j, weight, level, prices)| {
+                    ((*n, *j), Level { weight: number(weight), level: number(level), prices: prices.hints() })
+                })
+                .collect(),
             price: self.price.hints(),
             grid: self.grid,
         })
@@ -186,6 +206,16 @@ impl From<&ExactHints> for Hints {
                     let flips = bend.flips.iter().map(|((n, d), x)| (*n, *d, number(x))).collect();
                     (*n, *j, number(&bend.weight), number(&bend.every), nodes, flips)
                 })
+                .collect(),
+            supports: from
+                .supports
+                .iter()
+                .map(|((n, j), line)| (*n, *j, number(&line.omega), number(&line.level), (&line.prices).into()))
+                .collect(),
+            nested: from
+                .nested
+                .iter()
+                .map(|((n, j), bend)| (*n, *j, number(&bend.weight), number(&bend.level), (&bend.prices).into()))
                 .collect(),
             price: (&from.price).into(),
             grid: from.grid,

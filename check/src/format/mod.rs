@@ -160,10 +160,14 @@ pub struct Leaf {
     /// At layer 2 the capped bound stands where otherwise the anchored one does.
     #[serde(skip_serializing_if = "is_false")]
     pub cap: bool,
+    /// At layer 3 the capped bound stands where otherwise the chord does.
+    #[serde(skip_serializing_if = "is_false")]
+    pub nested: bool,
     /// Envelopes of units of layer 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub envelope: Option<Box<Envelope>>,
-    /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2).
+    /// In `[0, 1]`: slope of the line below (positive coefficient), share of the chord (negative one, layer 2,
+    /// and layer 3 where it has the capped bound).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<Multiplier>,
     /// In `[0, 1]`: slope of the chord (negative coefficient).
@@ -214,6 +218,7 @@ impl Default for Leaf {
             exponent: EXPONENT,
             dual: None,
             cap: false,
+            nested: false,
             envelope: None,
             weight: Vec::new(),
             slope: Vec::new(),

@@ -16,6 +16,7 @@
 //! at most `2⁻¹⁰⁷⁵` where it is subnormal: in both cases the next float in either direction is beyond the exact result.
 
 mod interval;
+mod nested;
 mod rough;
 mod rounded;
 mod slopes;
@@ -27,6 +28,7 @@ use std::ops::Neg;
 
 use super::dyadic::Dyadic;
 pub use interval::Interval;
+pub(crate) use nested::{NestedChanges, NestedSums, SupportLine};
 pub use rough::Rough;
 pub(crate) use rounded::RowSum;
 pub(crate) use slopes::{RowSlopes, excess_share, kept_share};

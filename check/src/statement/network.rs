@@ -56,6 +56,8 @@ pub struct Network<'a> {
     pub falling: Vec<Vec<u32>>,
     /// The rows of `W(1)`, all terms side by side, as integers.
     pub rows: Vec<Integers>,
+    /// The attributes by falling length of their rows, with the squares of the lengths.
+    pub lengths: Vec<(u32, Dyadic)>,
     /// The columns of `W(1)`, of one term after the other, as integers; none where there is one term.
     pub columns: Vec<Integers>,
 }
@@ -191,10 +193,13 @@ impl<'a> Network<'a> {
         });
         let falling = falling.collect();
         let rows = weight.iter().map(|row| Integers::new(row)).collect();
+        let square = |row: &Vec<Dyadic>| row.iter().fold(Dyadic::ZERO, |sum, w| &sum + &(w * w));
+        let mut lengths: Vec<(u32, Dyadic)> = (0..).zip(weight.iter().map(square)).collect();
+        lengths.sort_by(|a, b| b.1.cmp(&a.1));
         let column = |column: usize| -> Vec<Dyadic> { weight.iter().map(|row| row[column].reduced()).collect() };
         let columns = if terms[1] > 1 { terms[1] * widths[2] } else { 0 };
         let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
-        Ok(Network { graph, model, layers, widths, terms, rules: all_rules, linear, falling, rows, columns })
+        Ok(Network { graph, model, layers, widths, terms, rules: all_rules, linear, falling, rows, lengths, columns })
     }
 
     /// `L`: the number of representations, one more than weight layers.

@@ -97,6 +97,16 @@ fn words<T: std::fmt::Display>(list: impl IntoIterator<Item = T>, to: &mut impl 
     writeln!(to)
 }
 
+/// Does a leaf have bends of layer 3, which the verified checker does not know?
+pub(crate) fn is_nested(proof: &NodeProof) -> bool {
+    let nested = |step: &Step| match step {
+        Step::Hints(stated) => !stated.nested.is_empty() || !stated.supports.is_empty(),
+        Step::Leaf(leaf) => leaf.nested,
+        Step::Unit(..) | Step::Flip(..) => false,
+    };
+    matches!(&proof.claim, Claim::Robust(trees) if trees.iter().flat_map(|one| &one.tree).any(nested))
+}
+
 /// The claim of a node whose leaves are all hints, as one line; `None` where one is not.
 pub(crate) fn node(proof: &NodeProof) -> Option<String> {
     let mut line = format!("node {} {}", proof.id, proof.class);

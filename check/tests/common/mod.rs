@@ -498,6 +498,7 @@ impl World {
                 }
             }
         }
+        leaf.nested = self.depth() > 2 && random.chance(60);
         leaf
     }
 

@@ -305,7 +305,7 @@ fn envelopes_are_what_the_formula_says() {
         let left = ListedBudgets::new(&envelope, budget, &Decided::default());
         hidden.envelope = Some((Arc::new(envelope), left));
         let mut relaxed = Relaxed::default();
-        relaxed.mixed(&backward, &hidden, &weights);
+        relaxed.mixed(&backward, &hidden, &weights, None);
         let mut slopes = Slopes::default();
         let error = relaxed.spread(&slice, hidden.width, attributes.norm(0), &mut slopes);
         let decided = Decided::default();

@@ -100,7 +100,7 @@ pub fn capped(unit: AnchoredUnit, cap: Cap) -> (Anchor, CapCorrection) {
 /// What the slopes of a unit overstate: `weight·(slope·x − max(x − level, 0))` for a change `x ≥ 0` towards zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CapCorrection {
-    /// Size of the coefficient, rounded down; 0 where the unit has no kink.
+    /// Size of the coefficient, rounded down; 0 where the unit has no kink. Negative where the kink is subtracted.
     pub weight: f64,
     /// `+1` if rising is towards zero, `−1` if falling is.
     pub side: f64,
@@ -117,7 +117,7 @@ impl CapCorrection {
     pub fn excess(&self, g: f64) -> (f64, f64) {
         let x = (self.side * g).max(0.0);
         // The floor stands for what `g` lost by underflow, which a large weight would make visible.
-        (self.weight * (self.slope * x - (x - self.level).max(0.0)), self.weight * (x + FLOOR))
+        (self.weight * (self.slope * x - (x - self.level).max(0.0)), self.weight.abs() * (x + FLOOR))
     }
 }
 

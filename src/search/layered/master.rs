@@ -38,10 +38,6 @@ const TOLERANCE: f64 = 1e-10;
 /// valid.
 const LARGEST: f64 = 1e4;
 
-/// How much more the split of a unit above representation 2 counts: it has the chord alone, and those below it act
-/// through it. (Measured on 16 nodes of Cora with three weight layers: 1 and 1,000 both take longer.)
-const ABOVE: f64 = 3.0;
-
 /// A variable of the master, in `[0, 1]`.
 struct MasterVariable {
     flip: Option<Flip>,
@@ -261,10 +257,15 @@ impl<'a> LayeredMaster<'a> {
             let (h, z) = (self.state.active[l - 2][at], self.state.input[l - 2][at]);
             let a = self.coefficient(place).min(0.0);
             let gains = [-a * (h - z), -a * h];
-            let weight = if l > 2 { ABOVE } else { 1.0 };
-            (if gains[0].min(gains[1]) > least { weight * (gains[0] + gains[1]) } else { 0.0 }, place)
+            let smaller = gains[0].min(gains[1]);
+            (if smaller > least { ((gains[0] + gains[1]) * smaller).sqrt() } else { 0.0 }, place)
         };
         loose.map(gain).max_by(|x, y| x.0.total_cmp(&y.0)).filter(|loosest| loosest.0 > 0.0).map(|loosest| loosest.1)
+    }
+
+    /// Have units of representation 3 the capped row?
+    pub fn has_nested(&self) -> bool {
+        self.layers.has_nested()
     }
 
     /// The activations of a representation at the solution.
@@ -377,12 +378,19 @@ impl LayerMultipliers {
     pub fn weight(&self, at: usize, a: f64) -> f64 {
         let place = UnitPlace { l: 2, at };
         let Some(paid) = self.0.get(&place) else { return 0.0 };
-        match (paid.unit.assumption, paid.unit.rest) {
-            (Assumption::Free, _) if a > 0.0 => self.omega(place, a).unwrap_or(0.0),
-            (Assumption::Free, Constraint::Chord) if a < 0.0 => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
-            (Assumption::Free, _) if a < 0.0 => (paid.chord / -a).clamp(0.0, 1.0),
-            (Assumption::Free, _) => 0.0,
+        match paid.unit.assumption {
+            Assumption::Free if a > 0.0 => self.omega(place, a).unwrap_or(0.0),
+            Assumption::Free => self.chord(place, a),
             _ => self.beta(place),
+        }
+    }
+
+    /// The share of the chord in what bounds a unit from above, the rest being the capped bound.
+    pub fn chord(&self, place: UnitPlace, a: f64) -> f64 {
+        match self.0.get(&place) {
+            Some(paid) if a < 0.0 && paid.unit.rest == Constraint::Chord => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
+            Some(paid) if a < 0.0 => (paid.chord / -a).clamp(0.0, 1.0),
+            _ => 0.0,
         }
     }
 }

@@ -1,15 +1,18 @@
 //! A relaxed network of any depth as a linear one: every undecided unit rests on one of its rows, and may leave it.
 //!
 //! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`,
-//! `h ≤ S(z−R)/(S−R)`; at representation 2 the capped bound is one more from above. At an optimum nearly every unit
+//! `h ≤ S(z−R)/(S−R)`; at representations 2 and 3 the capped bound is one more from above. At an optimum nearly every unit
 //! lies on one row, which depends on the sign of its coefficient and on which row is tightest there. If it is taken to
 //! be on it, `h` is a linear function of what comes below and needs no variable. The few others have one: how far they
 //! are from the row that they rest on.
+
+use std::sync::Arc;
 
 use crate::bound::backward::{Sign, UnitPlace};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped;
+use crate::bound::nested::Nested;
 use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
@@ -26,7 +29,7 @@ pub enum Constraint {
     Input,
     /// `h ≤ S(z−R)/(S−R)`.
     Chord,
-    /// `h ≤` the capped bound, at representation 2.
+    /// `h ≤` the capped bound, at representations 2 and 3.
     Capped,
     /// `z ≥ 0` or `z ≤ 0`, which a branch assumes.
     Sign,
@@ -94,6 +97,8 @@ pub struct Effect {
     first: Vec<(usize, f64, f64)>,
     /// At representations 3 and up.
     above: Vec<Vec<f64>>,
+    /// At representation 3: change of the capped bounds; empty if there is none.
+    nested: Vec<f64>,
     /// On the activation of one unit itself.
     own: Option<(UnitPlace, f64)>,
     /// On the objective.
@@ -107,8 +112,8 @@ pub struct RelaxedPoint {
     pub input: Vec<Vec<f64>>,
     /// By representation and place.
     pub active: Vec<Vec<f64>>,
-    /// The capped bounds of the units of representation 2.
-    capped: Vec<f64>,
+    /// The capped bounds of the units of representations 2 and 3.
+    capped: [Vec<f64>; 2],
 }
 
 /// The relaxed network of a slice.
@@ -120,6 +125,8 @@ pub struct Layers<'a> {
     /// Inputs of representation 2 at the anchor.
     value: Vec<f64>,
     hidden: Hidden,
+    /// The affine bounds of representation 3, where its units have the capped row.
+    nested: Option<Arc<Nested>>,
 }
 
 impl<'a> Layers<'a> {
@@ -130,8 +137,9 @@ impl<'a> Layers<'a> {
         bounds: &[LayerBounds],
         objective: &[(usize, f64)],
         signs: &[Sign],
-        lines: AllowedLines,
+        (lines, nested): (AllowedLines, Option<Arc<Nested>>),
     ) -> Layers<'a> {
+        let highest = if nested.is_some() { 1 } else { 0 };
         let units = bounds.iter().enumerate().map(|(above, bounds)| {
             let unit = |(at, (&lower, &upper)): (usize, (&f64, &f64))| {
                 let assumption = match signs.iter().find(|sign| sign.place == UnitPlace { l: above + 2, at }) {
@@ -145,13 +153,19 @@ impl<'a> Layers<'a> {
                     upper,
                     assumption,
                     rest: Constraint::Zero,
-                    capped: lines == AllowedLines::All && above == 0,
+                    capped: lines == AllowedLines::All && above <= highest,
                 }
             };
             bounds.lower.iter().zip(&bounds.upper).enumerate().map(unit).collect()
         });
         let units = units.collect();
-        Layers { network, objective: objective.to_vec(), units, value: hidden.value.clone(), hidden: hidden.clone() }
+        let (value, hidden) = (hidden.value.clone(), hidden.clone());
+        Layers { network, objective: objective.to_vec(), units, value, hidden, nested }
+    }
+
+    /// Have units of representation 3 the capped row?
+    pub fn has_nested(&self) -> bool {
+        self.nested.is_some()
     }
 
     /// The unit at a place.
@@ -184,6 +198,11 @@ impl<'a> Layers<'a> {
             let input = step(self.network, slice, l, &active);
             l += 1;
             active = self.units[l - 2].iter().zip(&input).map(|(unit, z)| self.slope(unit) * z).collect();
+            if l == 3 && !effect.nested.is_empty() {
+                let capped = |unit: &RelaxedUnit| unit.is_loose() && unit.rest == Constraint::Capped;
+                let units = self.units[1].iter().zip(&effect.nested).zip(&mut active);
+                units.filter(|((unit, _), _)| capped(unit)).for_each(|((_, change), active)| *active = *change);
+            }
             effect.above[l - 3] = input;
         }
         effect.objective = self.objective_of(&step(self.network, slice, l, &active));
@@ -211,6 +230,13 @@ impl<'a> Layers<'a> {
                     if unit.is_loose() && unit.rest == Constraint::Capped { capped } else { self.slope(unit) * g };
                 effect.first.push((at, g, capped));
             }
+            if let Some(nested) = &self.nested {
+                effect.nested.resize(nested.units.len(), 0.0);
+                nested.add_changes(m, &gains, &mut effect.nested);
+            }
+        }
+        if let Some(nested) = &self.nested {
+            effect.nested.iter_mut().zip(&nested.units).for_each(|(g, unit)| *g = unit.change(*g));
         }
         effect.first.sort_unstable_by_key(|change| change.0);
         self.pass_on(slice, 2, active, &mut effect);
@@ -229,14 +255,18 @@ impl<'a> Layers<'a> {
 
     /// The point where some of each effect is made, and its objective.
     pub fn state<'b>(&self, slice: &Slice, effects: impl Iterator<Item = (&'b Effect, f64)>) -> (RelaxedPoint, f64) {
-        let mut state =
-            RelaxedPoint { capped: self.value.iter().map(|z| z.max(0.0)).collect(), ..RelaxedPoint::default() };
+        let first = self.value.iter().map(|z| z.max(0.0)).collect();
+        let third = self.nested.iter().flat_map(|nested| nested.units.iter().map(|unit| unit.anchor.value.max(0.0)));
+        let mut state = RelaxedPoint { capped: [first, third.collect()], ..RelaxedPoint::default() };
         let mut left: Vec<Vec<f64>> = self.units.iter().map(|units| vec![0.0; units.len()]).collect();
         let mut input = self.value.clone();
         for (effect, share) in effects.filter(|effect| effect.1 != 0.0) {
             for &(at, g, capped) in &effect.first {
                 input[at] += share * g;
-                state.capped[at] += share * capped;
+                state.capped[0][at] += share * capped;
+            }
+            for (sum, change) in state.capped[1].iter_mut().zip(&effect.nested) {
+                *sum += share * change;
             }
             if let Some((UnitPlace { l, at }, amount)) = effect.own {
                 left[l - 2][at] += share * amount;
@@ -246,7 +276,7 @@ impl<'a> Layers<'a> {
             let units = self.units[l - 2].iter().enumerate();
             let active: Vec<f64> = units
                 .map(|(at, unit)| match unit.is_loose() {
-                    true if unit.rest == Constraint::Capped => state.capped[at] + left[0][at],
+                    true if unit.rest == Constraint::Capped => state.capped[l - 2][at] + left[l - 2][at],
                     true => {
                         let (slope, intercept) = unit.line(unit.rest, 0.0);
                         slope * input[at] + intercept + left[l - 2][at]
@@ -278,7 +308,7 @@ impl<'a> Layers<'a> {
                 let (slope, intercept) = unit.line(row, 0.0);
                 slope * z + intercept - h
             }
-            Constraint::Capped => state.capped[at] - h,
+            Constraint::Capped => state.capped[l - 2][at] - h,
             Constraint::Sign if unit.assumption == Assumption::Active => z,
             Constraint::Sign => -z,
         };
@@ -303,7 +333,8 @@ impl<'a> Layers<'a> {
             let found = effect.first.binary_search_by_key(&at, |change| change.0);
             found.map_or((0.0, 0.0), |found| (effect.first[found].1, effect.first[found].2))
         } else {
-            (effect.above[l - 3].get(at).copied().unwrap_or(0.0), 0.0)
+            let nested = if l == 3 { effect.nested.get(at).copied() } else { None };
+            (effect.above[l - 3].get(at).copied().unwrap_or(0.0), nested.unwrap_or(0.0))
         };
         let own = effect.own.filter(|own| own.0 == place).map_or(0.0, |own| own.1);
         let rests_on_cap = unit.is_loose() && unit.rest == Constraint::Capped;
@@ -322,7 +353,7 @@ impl<'a> Layers<'a> {
             let rest = match coefficient(place) > 0.0 {
                 true if z > 0.0 => Constraint::Input,
                 true => Constraint::Zero,
-                false if unit.capped && state.capped[at] < slope * z + intercept => Constraint::Capped,
+                false if unit.capped && state.capped[l - 2][at] < slope * z + intercept => Constraint::Capped,
                 false => Constraint::Chord,
             };
             self.units[l - 2][at].rest = rest;

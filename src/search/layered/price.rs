@@ -1,7 +1,8 @@
 //! Branches of networks with more than one hidden layer: column generation with the rows of all layers in the master,
 //! and splits on units of every layer.
 
-use crate::bound::backward::{Located, UnitPlace};
+use crate::bound::backward::{Located, UnitPlace, bent};
+use crate::bound::mixture::Multipliers;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
@@ -73,8 +74,11 @@ pub(in crate::search) fn price_layers(
 ) -> BranchResult {
     let prepared = search.prepared;
     let objective = search.pairs.objective(search.at);
+    // The capped bounds of representation 3 are anchored at the unperturbed graph.
+    let fixed = !branch.decided.flipped.is_empty() || !branch.decided.kept.is_empty();
+    let nested = if fixed { None } else { prepared.nested(search.workspace) };
     let Workspace { slice, hidden, local_bounds, multipliers, .. } = &*search.workspace;
-    let (signs, lines) = (&multipliers.signs, AllowedLines::All);
+    let (signs, lines) = (&multipliers.signs, (AllowedLines::All, nested));
     let layers = Layers::new(prepared.network(), hidden, local_bounds, &objective, signs, lines);
     let mut master = LayeredMaster::new(layers, slice, local_bounds, global);
     master.until(search.clock.clone());
@@ -114,11 +118,15 @@ fn suggested(search: &mut PairSearch, master: &LayeredMaster, objective: Objecti
     let Workspace { slice, local_bounds, backward, multipliers, .. } = &mut *search.workspace;
     let network = search.prepared.network();
     multipliers.signs.iter_mut().for_each(|sign| sign.beta = slopes.beta(sign.place));
-    let omega = &mut multipliers.last_omega;
+    let Multipliers { last_omega: omega, chords, .. } = &mut *multipliers;
+    chords.clear();
+    if master.has_nested() {
+        chords.resize(local_bounds[1].lower.len(), 0.0);
+    }
     *omega = local_bounds[1..].iter().map(|layer| vec![0.0; layer.lower.len()]).collect();
     // From the top down: a layer's coefficients depend on the multipliers above it, and its Ω on its coefficients.
-    let signs = &multipliers.signs;
-    backward.run_with(network, slice, Located::Slice(local_bounds), objective, |l, at, (a, ..)| {
+    let Multipliers { last_omega: omega, chords, signs, .. } = &mut *multipliers;
+    let slope = |l: usize, at: usize, (a, ..): (f64, f64, f64)| {
         let place = UnitPlace { l, at };
         if let Some(sign) = signs.iter().find(|sign| sign.place == place) {
             return Some(sign.slope(a));
@@ -126,7 +134,14 @@ fn suggested(search: &mut PairSearch, master: &LayeredMaster, objective: Objecti
         let chosen = slopes.omega(place, a)?;
         omega[l - 3][at] = chosen;
         Some(a * chosen)
-    });
+    };
+    let bend = |at: usize, a: f64| {
+        if let Some(chord) = chords.get_mut(at) {
+            *chord = slopes.chord(UnitPlace { l: 3, at }, a);
+        }
+        bent(chords, at, a)
+    };
+    backward.run_nested(network, slice, Located::Slice(local_bounds), objective, slope, bend);
     let coefficients = backward.coefficients().0.iter().enumerate();
     coefficients.map(|(unit, &a)| slopes.weight(unit, a)).collect()
 }
