@@ -340,14 +340,12 @@ Section Bends.
           apply in_map. exact He.
         - intros r u _ Hu. apply (proj1 (H _ u Hu)). }
       set (T := tolls _ _ _ _ _ _ _ _ _) in *. intros [= <- <-]. cbn [part kind over].
-      assert (one h * pos (zpre [second; first] Y m j) <= pos (B + zsum F (gain parts))) as MONO.
-      { unfold pos at 1. destruct (Z_le_gt_dec 0 (zpre [second; first] Y m j)); [rewrite Z.max_l by lia|rewrite Z.max_r by lia]; unfold pos; lia. }
       split; [exact E1|]. unfold k in *. destruct (Z.ltb_spec B 0) as [N|N]; cbn [towards charged] in *.
       - split; [intros f g; unfold pos; lia|]. split; [reflexivity|]. rewrite zsum_scale.
-        pose proof (bend_sound F B (gain parts) (fun f => Z.min (pos (gain parts f)) (limit l)) (fun _ => 0) T 0 TS) as K.
+        pose proof (nested_bend_sound F _ _ B (gain parts) (fun f => Z.min (pos (gain parts f)) (limit l)) (fun _ => 0) T 0 ONE BS TS) as K.
         rewrite zsum_zero in K by reflexivity. specialize (K (Z.le_refl 0)). change (- 0) with 0 in K. clearbody T parts B. nia.
       - split; [intros f g; unfold pos; lia|]. split; [reflexivity|]. rewrite zsum_scale.
-        pose proof (bend_sound F B (gain parts) (fun _ => 0) (fun f => Z.min (pos (- gain parts f)) (limit l)) 0 T) as K.
+        pose proof (nested_bend_sound F _ _ B (gain parts) (fun _ => 0) (fun f => Z.min (pos (- gain parts f)) (limit l)) 0 T ONE BS) as K.
         rewrite zsum_zero in K by reflexivity. specialize (K (Z.le_refl 0) TS). rewrite Z.add_0_r in K.
         rewrite (zsum_ext F (fun i => Z.max (gain parts i - 0) (- Z.min (pos (- gain parts i)) (limit l)))
           (fun f => Z.max (gain parts f) (- Z.min (pos (- gain parts f)) (limit l)))) in K by (intros; f_equal; lia).
