@@ -103,9 +103,8 @@ Section Leaf.
       let steep := steepest (match sp with [] => s | _ => all_slopes made_ready most items end) in
       let p := price_of (price h) n in
       let within := p * p in
-      zsum rows_of_weights (fun r =>
-        if Z.leb (steep * snd (snd r)) within then 0
-        else if free P n (fst r) then pos (products (attributes P n (fst r)) s (fst (snd r)) + extra P sp n (fst r) - p) else 0).
+      scan steep within rows_of_weights (fun d ws =>
+        if free P n d then pos (products (attributes P n d) s ws + extra P sp n d - p) else 0).
 
   (* Has the unit prices of a node's own? Then its flips may gain even where they change nothing. *)
   Definition concerns (n : Z) (u : unit2) : bool :=

@@ -14,19 +14,18 @@ Lemma row_excess_sound P first ready_width width h n items :
 Proof.
   intros IN NN AL RE PR. unfold row_excess. destruct (Z.leb_spec (left P n) 0) as [L|L].
   - unfold excess. rewrite zsum_zero; [reflexivity|]. intros d _. unfold free. destruct (Z.ltb_spec 0 (left P n)); [lia|reflexivity].
-  - unfold excess, attribute_rows. rewrite zsum_map. apply zsum_le_in. intros d _. cbn zeta. cbn [fst snd].
+  - unfold excess. apply scan_sound; [apply steepest_nonneg|]. intros d. cbn zeta.
     pose proof (price_of_nonneg (price h) n NN) as NP.
     pose proof (row_loss_plain P first ready_width width n d items AL RE) as RP.
     pose proof (row_loss_most P first ready_width width n d items AL RE PR) as RM.
     cbn zeta in RP, RM.
-    set (ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) in *.
-    match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S|S] end.
-    + assert (row_loss P n items d <= price_of (price h) n) as B.
+    set (ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) in *. split.
+    + rewrite RP. destruct (free P n d); lia.
+    + intros S. assert (row_loss P n items d <= price_of (price h) n) as B.
       { destruct (specials items) as [|sp sps] eqn:ES.
         - rewrite RP. unfold extra. rewrite zsum_nil, Z.add_0_r. apply products_most; assumption.
         - etransitivity; [exact RM|]. apply products_most; assumption. }
       destruct (free P n d); unfold pos; lia.
-    + rewrite RP. destruct (free P n d); lia.
 Qed.
 
 Section Largest.

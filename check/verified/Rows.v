@@ -51,6 +51,33 @@ Proof.
       apply schwarz; auto; repeat (apply zsum_nonneg; intros); apply Z.square_nonneg.
 Qed.
 
+Lemma steepest_nonneg s : 0 <= steepest s.
+Proof. apply zsum_nonneg. intros l _. apply zsum_nonneg. intros p _. apply Z.square_nonneg. Qed.
+
+Lemma falling_most rows d ws : In (d, ws) rows -> squares ws <= first_square (falling rows).
+Proof.
+  induction rows as [|[d' ws'] rows IH]; [intros []|]. cbn [falling first_square snd]. intros [E|I]; [inversion E; subst; lia|]. specialize (IH I). lia.
+Qed.
+
+Lemma scan_sound steep within size width l (f : Z -> list (list Z) -> Z) (x : Z -> Z) : 0 <= steep ->
+  (forall d, let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in x d <= f d ws /\ (steep * squares ws <= within -> x d <= 0)) ->
+  zsum (ids size) x <= scan steep within (attribute_rows size width l) f.
+Proof.
+  intros S H. unfold attribute_rows. set (ws := fun d => map (fun t => map (weight (snd t) d) (ids width)) (numbered l)).
+  set (keyed := map _ (ids size)).
+  assert (forall r, In r (map snd (sort keyed)) -> snd r = ws (fst r)) as R.
+  { intros r I. apply in_map_iff in I as (k & <- & I). apply (Permutation_in _ (sort_perm keyed)) in I. unfold keyed in I. apply in_map_iff in I as (d & <- & _). reflexivity. }
+  transitivity (zsum (map snd (sort keyed)) (fun r => x (fst r))).
+  { rewrite zsum_map, (zsum_perm _ _ _ (sort_perm keyed)). unfold keyed. rewrite zsum_map. reflexivity. }
+  revert R. generalize (map snd (sort keyed)). clear keyed. intros rows. induction rows as [|[d r] rows IH]; intros R; [reflexivity|].
+  cbn [falling scan]. assert (r = ws d) as -> by (apply (R (d, r)); left; reflexivity).
+  set (square := Z.max _ _). destruct (Z.leb_spec (steep * square) within) as [L|L].
+  - apply Z.le_trans with (zsum ((d, ws d) :: rows) (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]]. apply zsum_le_in. intros [d' r'] I.
+    cbn [fst]. apply (proj2 (H d')). assert (r' = ws d') as E by (destruct I as [I|I]; [inversion I; reflexivity|apply (R (d', r')); right; assumption]).
+    fold (ws d'). rewrite <- E. pose proof (falling_most ((d, ws d) :: rows) d' r' I) as M. cbn [falling first_square snd] in M. fold square in M. nia.
+  - rewrite zsum_cons. cbn [fst]. specialize (IH (fun r I => R r (or_intror I))). pose proof (proj1 (H d)) as H1. fold (ws d) in H1. lia.
+Qed.
+
 (* What slopes are worth for changes c of what is sent. *)
 Definition worth (units : list Z) (s : list (Z * Z)) (c : Z -> Z) : Z :=
   zsum (combine units s) (fun p => snd (snd p) * pos (- c (fst p)) - fst (snd p) * pos (c (fst p))).
@@ -215,13 +242,12 @@ Lemma sifted_sound P first ready_width width n p items (amount : Z -> list (list
 Proof.
   intros IN NP AL RE PR MOST EQ. unfold sifted. destruct (Z.leb_spec (left P n) 0) as [L|L].
   - unfold excess. rewrite zsum_zero; [reflexivity|]. intros d _. unfold free. destruct (Z.ltb_spec 0 (left P n)); [lia|reflexivity].
-  - unfold excess, attribute_rows. rewrite zsum_map. apply zsum_le_in. intros d _. cbn zeta. cbn [fst snd].
+  - unfold excess. apply scan_sound; [apply steepest_nonneg|]. intros d. cbn zeta.
     pose proof (row_loss_most P first ready_width width n d items AL RE PR) as RM. cbn zeta in RM.
-    specialize (MOST d). specialize (EQ d). set (ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) in *.
-    match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S|S] end.
-    + assert (x d <= p) as B.
-      { destruct MOST as [M|M]; [|lia]. etransitivity; [exact M|]. etransitivity; [exact RM|]. apply products_most; assumption. }
-      destruct (free P n d); unfold pos; lia.
+    specialize (MOST d). specialize (EQ d). set (ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) in *. split.
     + destruct (free P n d); cbn [andb]; [|lia].
       match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S2|S2] end; cbn [negb]; unfold pos; lia.
+    + intros S. assert (x d <= p) as B.
+      { destruct MOST as [M|M]; [|lia]. etransitivity; [exact M|]. etransitivity; [exact RM|]. apply products_most; assumption. }
+      destruct (free P n d); unfold pos; lia.
 Qed.

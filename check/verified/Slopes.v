@@ -65,10 +65,8 @@ Section Slopes.
       let s := all_slopes most items in
       let steep := steepest s in
       let within := p * p in
-      zsum rows_of_weights (fun r =>
-        if Z.leb (steep * snd (snd r)) within then 0
-        else if free P n (fst r) && negb (Z.leb (products (attributes P n (fst r)) s (fst (snd r))) p)
-        then pos (amount (fst r) (fst (snd r)) - p) else 0).
+      scan steep within rows_of_weights (fun d ws =>
+        if free P n d && negb (Z.leb (products (attributes P n d) s ws) p) then pos (amount d ws - p) else 0).
 
   Fixpoint aligned (units : list unit2) (places : list Z) : bool :=
     match units, places with

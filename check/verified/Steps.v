@@ -57,10 +57,23 @@ Definition make_ready (size width : Z) (t : Z * term Z) : ready :=
 Definition numbered (l : layer Z) : list (Z * term Z) := combine (ids (Z.of_nat (length (terms l)))) (terms l).
 Definition all_ready (size width : Z) (l : layer Z) : list ready := map (make_ready size width) (numbered l).
 
-(* Of each attribute its weights, term by term, and the sum of their squares. *)
+(* Of each attribute its weights, term by term, and the largest sum of their squares from it on; that falls, and slowly if they are sorted by it. *)
 Definition squares (l : list (list Z)) : Z := zsum l (fun ws => zsum ws (fun w => w * w)).
+Definition first_square (rows : list (Z * (list (list Z) * Z))) : Z := match rows with r :: _ => snd (snd r) | [] => 0 end.
+Fixpoint falling (rows : list (Z * list (list Z))) : list (Z * (list (list Z) * Z)) :=
+  match rows with
+  | [] => []
+  | (d, ws) :: rest => let below := falling rest in (d, (ws, Z.max (squares ws) (first_square below))) :: below
+  end.
 Definition attribute_rows (size width : Z) (l : layer Z) : list (Z * (list (list Z) * Z)) :=
-  map (fun d => let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in (d, (ws, squares ws))) (ids size).
+  falling (map snd (sort (map (fun d => let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in (- squares ws, (d, ws))) (ids size)))).
+
+(* A sum over attributes, up to those whose squares are within a limit. *)
+Fixpoint scan (steep within : Z) (rows : list (Z * (list (list Z) * Z))) (f : Z -> list (list Z) -> Z) : Z :=
+  match rows with
+  | [] => 0
+  | (d, (ws, square)) :: rest => if Z.leb (steep * square) within then 0 else f d ws + scan steep within rest f
+  end.
 
 (* The entries of a node's row, those of the same sender together: what passes along them is added up. *)
 Definition links (l : list ready) (m : Z) : list (Z * list (ready * Z)) :=
