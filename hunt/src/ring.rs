@@ -126,21 +126,10 @@ impl Ring<'_> {
         }
         match verdict {
             Some(verdict) if !truth => Some(format!("the verified checker accepts as {verdict:?} what is false")),
-            // It does not know bends of layer 3.
-            None if accepted && !is_nested(proof) => Some("accepted, but not by the verified checker".into()),
+            None if accepted => Some("accepted, but not by the verified checker".into()),
             _ => None,
         }
     }
-}
-
-/// Has a leaf bends of layer 3?
-fn is_nested(proof: &NodeProof) -> bool {
-    let nested = |step: &Step| match step {
-        Step::Leaf(leaf) => leaf.nested,
-        Step::Hints(hints) => !hints.nested.is_empty(),
-        Step::Unit(..) | Step::Flip(..) => false,
-    };
-    matches!(&proof.claim, Claim::Robust(trees) if trees.iter().flat_map(|one| &one.tree).any(nested))
 }
 
 /// Why the rules of the format do not accept what a checker has accepted, after short leaves are written out; `None` if they do.
