@@ -534,6 +534,10 @@ fn answers_are_true_of_the_question() {
             }
             _ => Claim::NonRobust(breaks[random.below(breaks.len())].0.clone()),
         };
+        let witness = match &claim {
+            Claim::NonRobust(witness) => Some(witness.clone()),
+            Claim::Robust(_) => None,
+        };
         let file = stated.file(&[NodeProof { id: node, class: reference, claim }]);
         // The question's own world.
         let mut question = stated.clone();
@@ -557,6 +561,11 @@ fn answers_are_true_of_the_question() {
         };
         let options = Options { question: Some(asked), message_passing: given, ..stated.options() };
         let summary = check(&stated.graph, &stated.model, &options, &file[..], |_| {});
+        // An attack answers where it is one of those asked about, and only there.
+        if let (Some(witness), true) = (&witness, summary.checked) {
+            let listed = sets(&stated, &question.header.budget, None).contains(&witness.flips);
+            assert_eq!(summary.answers[node as usize].is_some(), listed, "seed {seed}: {summary}");
+        }
         let Some(found) = summary.answers[node as usize] else {
             assert_ne!(summary.answered(), Some(true));
             counts[usize::from(summary.checked)] += 1;

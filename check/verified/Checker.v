@@ -1,230 +1,14 @@
-(* The checker: definitions only. Nothing in hints has to be right. *)
+(* The checker of a leaf: definitions only. *)
 From Coq Require Import ZArith List Bool.
+From Verified Require Export Steps Slopes Nested.
 From Verified Require Import Spec Sums Tables Rules Integers.
 Import ListNotations.
 Open Scope Z_scope.
 
-(* What became of a step: a result; or no perturbation takes the path; or nothing follows. *)
-Inductive result (A : Type) := Got (a : A) | Impossible | Failed.
-Arguments Got {A}. Arguments Impossible {A}. Arguments Failed {A}.
-Definition bind {A B} (r : result A) (f : A -> result B) : result B :=
-  match r with Got a => f a | Impossible => Impossible | Failed => Failed end.
-
-Fixpoint each_one {A B} (f : A -> result B) (l : list A) : result (list B) :=
-  match l with
-  | [] => Got []
-  | a :: rest => bind (f a) (fun b => bind (each_one f rest) (fun bs => Got (b :: bs)))
-  end.
-
-(* The network, evaluated layer by layer: for nodes, the pre-activations of units 0 ... width-1. *)
-Definition messages (t : term Z) (width : Z) (values : Z -> list (Z * Z)) (n : Z) : list Z :=
-  let here := values n in map (fun j => zsum here (fun p => snd p * weight t (fst p) j)) (ids width).
-
-Definition receive (width : Z) (l : layer Z) (sent : list (term Z * table (list Z))) (m : Z) : list Z :=
-  fold_left (fun acc tm => fold_left (fun acc e => vadd acc (vscale (snd e) (get (snd tm) (fst e)))) (operator (fst tm) m) acc)
-    sent (map (bias l m) (ids width)).
-
-Definition sources (l : list (Z * Z)) : list Z := map fst l.
-
-Fixpoint forward (net : network Z) (X : Z -> Z -> bool) (width : Z) (wanted : list Z) : table (list Z) :=
-  match net with
-  | [] => tabulate (fun _ => []) []
-  | l :: below =>
-      let senders t := flat_map (fun m => sources (operator t m)) wanted in
-      let inner := forward below X (inputs l) (flat_map senders (terms l)) in
-      let values n := match below with
-        | [] => map (fun d => (d, 1)) (filter (X n) (ids (inputs l)))
-        | _ => filter (fun p => negb (Z.eqb (snd p) 0)) (map (fun p => (fst p, zpassed below (fst p) (snd p))) (combine (ids (inputs l)) (get inner n)))
-        end in
-      let sent := map (fun t => (t, tabulate (messages t width values) (senders t))) (terms l) in
-      tabulate (receive width l sent) wanted
-  end.
-
-(* The first layer, made ready: of each unit and term the weights of all attributes, rising, and with their signs changed, rising. *)
-Record column := { rising : list (Z * Z); turned : list (Z * Z) }.
-Record ready := { number : Z; source : term Z; columns : table (option column) }.
-
-Fixpoint rises (l : list (Z * Z)) : bool :=
-  match l with a :: ((b :: _) as rest) => Z.leb (fst a) (fst b) && rises rest | _ => true end.
-
-Definition column_of (t : term Z) (size j : Z) : option column :=
-  let up := sort (map (fun d => (weight t d j, d)) (ids size)) in
-  let down := rev_append (map (fun p => (- fst p, snd p)) up) [] in
-  if rises up && rises down then Some {| rising := up; turned := down |} else None.
-
-Definition make_ready (size width : Z) (t : Z * term Z) : ready :=
-  {| number := fst t; source := snd t; columns := tabulate (column_of (snd t) size) (ids width) |}.
-Definition numbered (l : layer Z) : list (Z * term Z) := combine (ids (Z.of_nat (length (terms l)))) (terms l).
-Definition all_ready (size width : Z) (l : layer Z) : list ready := map (make_ready size width) (numbered l).
-
-(* Of each attribute its weights, term by term, and the sum of their squares. *)
-Definition squares (l : list (list Z)) : Z := zsum l (fun ws => zsum ws (fun w => w * w)).
-Definition attribute_rows (size width : Z) (l : layer Z) : list (Z * (list (list Z) * Z)) :=
-  map (fun d => let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in (d, (ws, squares ws))) (ids size).
-
-(* The entries of a node's row, those of the same sender together: what passes along them is added up. *)
-Definition links (l : list ready) (m : Z) : list (Z * list (ready * Z)) :=
-  group (flat_map (fun t => map (fun e => (fst e, (t, snd e))) (operator (source t) m)) l).
-
-(* Hints. *)
-Record offer := { common : prices; own : list (flip * Z) }.
-Inductive form := Level (level : Z) (p : prices) | Envelope (up down : offer).
-Record bend := { share : Z; shape : form }.
-Record hints := {
-  slope : Z -> Z -> Z -> Z;              (* by layer, node and unit, above layer 2 *)
-  line : Z -> Z -> Z * Z;                (* rise and fall, by node and unit of layer 2 *)
-  reach : Z -> Z -> prices * prices;
-  bends : Z -> Z -> list bend;
-  price : prices }.
-
-(* Rule 1 for what flips change in a unit, times s = 1 or -1, each up to a cap if there is one. *)
-Section Select.
-  Variables (P : problem) (s : Z) (cap : option Z).
-
-  Definition capped (x : Z) : Z := match cap with Some c => Z.min x c | None => x end.
-  Definition weights (grp : list (ready * Z)) (j d : Z) : Z := zsum grp (fun e => snd e * weight (source (fst e)) d j).
-
-  Fixpoint walk (n b price : Z) (present : bool) (l : list (Z * Z)) : Z :=
-    match l with
-    | [] => 0
-    | (w, d) :: rest =>
-        let x := b * w in
-        if Z.leb x price then 0
-        else (if Bool.eqb (attributes P n d) present && free P n d then pos (capped x - price) else 0) + walk n b price present rest
-    end.
-  Definition walk_signed (n b price : Z) (present : bool) (c : column) : Z :=
-    if Z.leb b 0 then walk n b price present (rising c) else walk n (- b) price present (turned c).
-
-  Definition above (j : Z) (p : prices) (row : Z * list (ready * Z)) : Z :=
-    let (n, grp) := row in
-    if Z.leb (left P n) 0 then 0
-    else
-      let price := price_of p n in
-      let all := excess P (fun d => capped (pos (s * (change (attributes P) n d * weights grp j d)))) n in
-      match grp with
-      | [(t, a)] =>
-          match get (columns t) j with
-          | Some c => walk_signed n (s * a) price false c + walk_signed n (- (s * a)) price true c
-          | None => all price
-          end
-      | _ => all price
-      end.
-
-  Definition select (rows : list (Z * list (ready * Z))) (j : Z) (p : prices) : result Z :=
-    if not_negative p then Got (paid P p + zsum rows (above j p)) else Failed.
-End Select.
-
-(* Bends of a unit, once z is known. *)
-Inductive charge := Rising (level : Z) | Falling (level : Z) | Paying (up down : offer).
-Record unit2 := { place : Z; rise : Z; fall : Z; bent : list (Z * charge) }.
-
-Definition offered (o : offer) (f : flip) : Z :=
-  price_of (common o) (fst f) + zsum (own o) (fun e => if same (fst e) f then snd e else 0).
-Definition offers_paid (P : problem) (o : offer) : Z :=
-  paid P (common o) + zsum (own o) (fun e => if free P (fst (fst e)) (snd (fst e)) then snd e else 0).
-Definition sound_offer (o : offer) : bool := not_negative (common o) && forallb (fun e => Z.leb 0 (snd e)) (own o).
-
-Definition charged (c : charge) (f : flip) (g : Z) : Z :=
-  match c with
-  | Rising t => Z.max (g - Z.min (pos g) t) 0
-  | Falling t => Z.max g (- Z.min (pos (- g)) t)
-  | Paying up down => Z.max (g - offered up f) (- offered down f)
-  end.
-
-(* What a flip that changes the unit by g loses. *)
-Definition loss (u : unit2) (f : flip) (g : Z) : Z :=
-  fall u * pos (- g) - rise u * pos g + zsum (bent u) (fun b => fst b * charged (snd b) f g).
-
-Definition resolve (P : problem) (rows : list (Z * list (ready * Z))) (j z : Z) (b : bend) : result (Z * (Z * charge)) :=
-  if Z.leb 0 (share b) then
-    match shape b with
-    | Level t p =>
-        if Z.leb 0 t then
-          if Z.ltb z 0
-          then bind (select P 1 (Some t) rows j p) (fun s => Got (share b * Z.max (z + s) 0, (share b, Rising t)))
-          else bind (select P (-1) (Some t) rows j p) (fun s => Got (share b * Z.max z s, (share b, Falling t)))
-        else Failed
-    | Envelope up down =>
-        if sound_offer up && sound_offer down
-        then Got (share b * Z.max (z + offers_paid P up) (offers_paid P down), (share b, Paying up down))
-        else Failed
-    end
-  else Failed.
-
-(* Rule 4 at layer 2: the constant of a unit, and its losses. *)
-Definition unit_bound (P : problem) (h : hints) (first : layer Z) (rows : list (Z * list (ready * Z))) (side : option bool) (m j k z : Z)
-  : result (Z * unit2) :=
-  if relu first j then
-    bind (each_one (resolve P rows j z) (bends h m j)) (fun bs =>
-    bind (select P 1 None rows j (fst (reach h m j))) (fun U =>
-    bind (select P (-1) None rows j (snd (reach h m j))) (fun V =>
-      let (r, f) := line h m j in
-      match least (k + zsum bs (fun b => fst (snd b))) z r f U V side with
-      | Some base => Got (base - zsum bs fst, {| place := j; rise := r; fall := f; bent := map snd bs |})
-      | None => Impossible
-      end)))
-  else Got (k * z, {| place := j; rise := k; fall := k; bent := [] |}).
-
-(* Objectives: for some nodes, coefficients of units 0, 1, ... *)
-Definition objective := list (Z * list Z).
-
-(* From coefficients of a layer to those of what it receives, and a constant. *)
-Definition pull (l : layer Z) (width : Z) (o : objective) : Z * objective :=
-  let constant := zsum o (fun e => against (ids width) (snd e) (bias l (fst e))) in
-  let parts := flat_map (fun e => flat_map (fun t =>
-      let back := map (fun i => against (ids width) (snd e) (weight t i)) (ids (inputs l)) in
-      map (fun n => (fst n, vscale (snd n) back)) (operator t (fst e))) (terms l)) o in
-  (constant, map (fun g => (fst g, fold_right vadd [] (snd g))) (group parts)).
-
-(* Rule 4 above layer 2. *)
-Fixpoint relax (l : layer Z) (s : Z -> Z) (units : list Z) (k : list Z) (b : list (Z * Z)) : result (Z * list Z) :=
-  match units, k with
-  | i :: units', k0 :: k' =>
-      match b with
-      | [] => Failed
-      | (low, high) :: b' =>
-          bind (relax l s units' k' b') (fun rest =>
-            if relu l i then let s0 := s i in Got (intercept k0 s0 low high + fst rest, s0 :: snd rest)
-            else Got (fst rest, k0 :: snd rest))
-      end
-  | _, _ => Got (0, [])
-  end.
-
-Definition layer_number (net : network Z) : Z := Z.of_nat (length net) + 1.
-
-(* Rule 3: intervals of pre-activations. *)
-Definition clip (side : option bool) (b : Z * Z) : Z * Z :=
-  match side with
-  | None => b
-  | Some true => (Z.max (fst b) 0, snd b)
-  | Some false => (fst b, Z.min (snd b) 0)
-  end.
-
-Fixpoint meet (a b : list (Z * Z)) : list (Z * Z) :=
-  match a, b with
-  | x :: a', y :: b' => (Z.max (fst x) (fst y), Z.min (snd x) (snd y)) :: meet a' b'
-  | _, _ => a
-  end.
-
-Definition empty_interval (b : Z * Z) : bool := Z.ltb (snd b) (fst b).
-
-Definition entries_of (l : layer Z) (m : Z) : list (Z * list (term Z * Z)) :=
-  group (flat_map (fun t => map (fun e => (fst e, (t, snd e))) (operator t m)) (terms l)).
-
-Definition activated (net : network Z) (i : Z) (b : Z * Z) : Z * Z := (zpassed net i (fst b), zpassed net i (snd b)).
-
-Definition propagate (l : layer Z) (below : network Z) (known : Z -> list (Z * Z)) (width m : Z) : list (Z * Z) :=
-  let rows := map (fun row => (snd row, map (fun p => (fst p, activated below (fst p) (snd p))) (combine (ids (inputs l)) (known (fst row))))) (entries_of l m) in
-  map (fun j =>
-    let parts := flat_map (fun row => map (fun p =>
-        let w := zsum (fst row) (fun e => snd e * weight (fst e) (fst p) j) in
-        if Z.ltb 0 w then (w * fst (snd p), w * snd (snd p)) else (w * snd (snd p), w * fst (snd p))) (snd row)) rows in
-    (bias l m j + zsum parts fst, bias l m j + zsum parts snd)) (ids width).
-
 (* One target: a layer's units on one problem, with the signs that the path knows and bounds known beforehand. *)
 Section Leaf.
   Variables (P : problem) (sign : Z -> Z -> Z -> option bool) (whole : Z -> Z -> option (list (Z * Z))).
-  Variables (made_ready : list ready) (h : hints).
+  Variables (made_ready : list ready) (h : hints) (rows_of_weights : list (Z * (list (list Z) * Z))) (width2 : Z).
 
   Definition clipped (number n width : Z) (b : list (Z * Z)) : result (list (Z * Z)) :=
     let c := map (fun p => clip (sign number n (fst p)) (snd p)) (combine (ids width) b) in
@@ -265,8 +49,12 @@ Section Leaf.
         end
     end.
 
-  (* The constant, and the lines of the units of layer 2 by node. *)
-  Fixpoint descend (net : network Z) (width : Z) (o : objective) : result (Z * list (Z * list unit2)) :=
+  (* Only one layer has bends of layer 3. *)
+  Definition either (a b : nest) : result nest :=
+    match joints a, joints b with [], _ => Got b | _, [] => Got a | _, _ => Failed end.
+
+  (* The constant, the lines of the units of layer 2 by node, and the bends of layer 3. *)
+  Fixpoint descend (net : network Z) (width : Z) (o : objective) : result (Z * (list (Z * list unit2) * nest)) :=
     match net with
     | [] => Failed
     | l :: below =>
@@ -274,7 +62,7 @@ Section Leaf.
         | [] =>
             let z := forward [l] (attributes P) width (map fst o) in
             Got (zsum o (fun e => zsum (combine (combine (ids width) (snd e)) (get z (fst e))) (fun p => snd (fst p) * snd p)),
-                 map (fun e => (fst e, map (fun p => {| place := fst p; rise := snd p; fall := snd p; bent := [] |}) (combine (ids width) (snd e)))) o)
+                 (map (fun e => (fst e, map (fun p => {| place := fst p; rise := snd p; fall := snd p; bent := [] |}) (combine (ids width) (snd e)))) o, no_nest))
         | [first] =>
             let '(constant, k) := pull l width o in
             let z := forward [first] (attributes P) (inputs l) (map fst k) in
@@ -285,10 +73,11 @@ Section Leaf.
                 bind (each_one (fun p => unit_bound P h first rows (sign 2 m (fst (fst p))) m (fst (fst p)) (snd (fst p)) (snd p))
                   (combine (combine (ids (inputs l)) (snd e)) (get z m)))
                   (fun us => Got (zsum us fst, (m, map snd us)))
-              else Failed) k) (fun all => Got (constant + zsum all fst, map snd all))
+              else Failed) k) (fun all => Got (constant + zsum all fst, (map snd all, no_nest)))
         | _ =>
             let '(constant, k) := pull l width o in
             bind (intervals false below (inputs l) (map fst k)) (fun known =>
+            bind (nest_above P made_ready h rows_of_weights width2 below (inputs l) k) (fun above =>
             bind (each_one (fun e =>
                 match List.find (fun b => Z.eqb (fst b) (fst e)) known with
                 | Some b =>
@@ -298,82 +87,24 @@ Section Leaf.
                     | [] => Failed
                     end
                 | None => Failed
-                end) k) (fun relaxed =>
+                end) (fst (snd above))) (fun relaxed =>
             bind (descend below (inputs l) (map snd relaxed)) (fun rest =>
-              Got (constant + zsum relaxed fst + fst rest, snd rest))))
+            bind (either (snd (snd above)) (snd (snd rest))) (fun ns =>
+              Got (constant - fst above + zsum relaxed fst + fst rest, (fst (snd rest), ns)))))))
         end
     end.
-
-  (* Rule 6, plainly: what a flip loses, by the units that its node reaches. *)
-  Definition row_loss (n : Z) (items : list (list unit2 * list (ready * Z))) (d : Z) : Z :=
-    let v := change (attributes P) n d in
-    zsum items (fun it => zsum (fst it) (fun u => loss u (n, d) (v * weights (snd it) (place u) d))).
-
-  (* The same sooner: slopes of all units added up by term, and only units with bends or kinks one by one. *)
-  Definition single (it : list unit2 * list (ready * Z)) : bool := match snd it with [] | [_] => true | _ => false end.
-  Definition straight (alone : bool) (u : unit2) : bool := alone || Z.eqb (rise u) (fall u).
-  Definition plain (alone : bool) (u : unit2) : Z * Z := if straight alone u then (rise u, fall u) else (0, 0).
-  Definition most (alone : bool) (u : unit2) : Z * Z :=
-    (rise u - zsum (bent u) fst, if straight alone u then fall u else Z.max (rise u) (fall u)).
-  Definition turn (a : Z) (p : Z * Z) : Z * Z := if Z.ltb 0 a then (a * fst p, a * snd p) else (a * snd p, a * fst p).
-
-  Fixpoint padd (a b : list (Z * Z)) : list (Z * Z) :=
-    match a, b with
-    | [], _ => b
-    | _, [] => a
-    | x :: a', y :: b' => (fst x + fst y, snd x + snd y) :: padd a' b'
-    end.
-
-  Definition contributions (s : bool -> unit2 -> Z * Z) (it : list unit2 * list (ready * Z)) : list (Z * list (Z * Z)) :=
-    let own := map (s (single it)) (fst it) in map (fun e => (number (fst e), map (turn (snd e)) own)) (snd it).
-  Definition slopes_of (parts : list (Z * list (Z * Z))) (q : Z) : list (Z * Z) :=
-    fold_right (fun c rest => if Z.eqb (fst c) q then padd (snd c) rest else rest) [] parts.
-  Definition all_slopes (s : bool -> unit2 -> Z * Z) (items : list (list unit2 * list (ready * Z))) : list (list (Z * Z)) :=
-    let parts := flat_map (contributions s) items in map (fun t => slopes_of parts (number t)) made_ready.
-
-  Fixpoint product (present : bool) (s : list (Z * Z)) (ws : list Z) : Z :=
-    match s, ws with
-    | p :: s', w :: ws' =>
-        (if Z.ltb 0 w then (if present then snd p * w else - (fst p * w)) else (if present then fst p * w else - (snd p * w))) + product present s' ws'
-    | _, _ => 0
-    end.
-  Definition products (present : bool) (s : list (list (Z * Z))) (ws : list (list Z)) : Z :=
-    zsum (combine s ws) (fun p => product present (fst p) (snd p)).
-
-  Definition special (alone : bool) (u : unit2) : bool := negb (straight alone u) || match bent u with [] => false | _ => true end.
-  Definition special_loss (alone : bool) (u : unit2) (f : flip) (g : Z) : Z :=
-    (if straight alone u then 0 else fall u * pos (- g) - rise u * pos g) + zsum (bent u) (fun b => fst b * charged (snd b) f g).
-  Definition specials (items : list (list unit2 * list (ready * Z))) : list (bool * (list unit2 * list (ready * Z))) :=
-    filter (fun it => match fst (snd it) with [] => false | _ => true end)
-      (map (fun it => (single it, (filter (special (single it)) (fst it), snd it))) items).
-  Definition extra (sp : list (bool * (list unit2 * list (ready * Z)))) (n d : Z) : Z :=
-    let v := change (attributes P) n d in
-    zsum sp (fun it => zsum (fst (snd it)) (fun u => special_loss (fst it) u (n, d) (v * weights (snd (snd it)) (place u) d))).
-
-  Definition steepest (s : list (list (Z * Z))) : Z :=
-    zsum s (fun l => zsum l (fun p => let x := Z.max (Z.max (- fst p) (snd p)) 0 in x * x)).
-
-  Variable rows_of_weights : list (Z * (list (list Z) * Z)).
 
   Definition row_excess (row : Z * list (list unit2 * list (ready * Z))) : Z :=
     let (n, items) := row in
     if Z.leb (left P n) 0 then 0
     else
       let sp := specials items in
-      let s := all_slopes plain items in
-      let steep := steepest (match sp with [] => s | _ => all_slopes most items end) in
+      let s := all_slopes made_ready plain items in
+      let steep := steepest (match sp with [] => s | _ => all_slopes made_ready most items end) in
       let p := price_of (price h) n in
       let within := p * p in
-      zsum rows_of_weights (fun r =>
-        if Z.leb (steep * snd (snd r)) within then 0
-        else if free P n (fst r) then pos (products (attributes P n (fst r)) s (fst (snd r)) + extra sp n (fst r) - p) else 0).
-
-  Fixpoint aligned (units : list unit2) (places : list Z) : bool :=
-    match units, places with
-    | [], [] => true
-    | u :: units', j :: places' => Z.eqb (place u) j && aligned units' places'
-    | _, _ => false
-    end.
+      scan steep within rows_of_weights (fun d ws =>
+        if free P n d then pos (products (attributes P n d) s ws + extra P sp n d - p) else 0).
 
   (* Has the unit prices of a node's own? Then its flips may gain even where they change nothing. *)
   Definition concerns (n : Z) (u : unit2) : bool :=
@@ -392,15 +123,39 @@ Section Leaf.
       then map (fun n => (n, (snd e, []))) (filter (fun n => existsb (concerns n) (snd e) && negb (existsb (fun r => Z.eqb (fst r) n) (fst e))) keys)
       else []) all.
 
-  Definition largest_loss (width : Z) (lines : list (Z * list unit2)) : result Z :=
+  (* The same with bends of layer 3, which rows `around` reach. *)
+  Definition nested_excess (ns : nest) (around : list (Z * list (Z * list (ready * Z)))) (shadows : table (list unit2))
+    (row : Z * list (list unit2 * list (ready * Z))) : Z :=
+    let (n, items) := row in
+    let here := at_row around n in
+    let sp := specials items in
+    let s := all_slopes made_ready plain items in
+    sifted P made_ready rows_of_weights n (price_of (price h) n) (items ++ map (fun it => (get shadows (fst it), snd it)) here)
+      (fun d ws => products (attributes P n d) s ws + extra P sp n d + joint_loss P h (ground ns) (joints ns) here n d).
+
+  Definition largest_loss (lines : list (Z * list unit2)) (ns : nest) : result Z :=
     let all := map (fun e => (links made_ready (fst e), snd e)) lines in
     let reached := group (near all) in
     let rows := match far (map fst reached) all with [] => reached | more => group (near all ++ more) end in
-    if forallb (fun e => ascending (fst e)) all && forallb (fun e => aligned (snd e) (ids width)) lines && ascending reached && ascending rows
+    if forallb (fun e => ascending (fst e)) all && forallb (fun e => aligned (snd e) (ids width2)) lines && ascending reached && ascending rows
        && not_negative (price h)
-    then Got (paid P (price h) + zsum rows row_excess) else Failed.
+    then
+      match joints ns with
+      | [] => Got (paid P (price h) + zsum rows row_excess)
+      | js =>
+          let around := surroundings made_ready (senders ns) in
+          if sound_surroundings made_ready (senders ns) around
+             && forallb (fun b => forallb (fun r => existsb (Z.eqb (fst r)) (senders ns)) (over b)) js
+             && forallb (fun r => existsb (fun row => Z.eqb (fst row) (fst r)) rows) around
+          then
+            let parts := shades h (ground ns) js in
+            let shadows := tabulate (shaded width2 parts) (senders ns) in
+            Got (paid P (price h) + zsum rows (nested_excess ns around shadows))
+          else Failed
+      end
+    else Failed.
 
   (* width is that of the top layer, width2 that of layer 2. *)
-  Definition bound (net : network Z) (width width2 : Z) (o : objective) : result Z :=
-    bind (descend net width o) (fun r => bind (largest_loss width2 (snd r)) (fun T => Got (fst r - T))).
+  Definition bound (net : network Z) (width : Z) (o : objective) : result Z :=
+    bind (descend net width o) (fun r => bind (largest_loss (fst (snd r)) (snd (snd r))) (fun T => Got (fst r - T))).
 End Leaf.

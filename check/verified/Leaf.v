@@ -1,6 +1,6 @@
 (* The bound of a leaf holds: layers from the top down, intervals from the bottom up, and the losses of flips. *)
 From Coq Require Import ZArith List Bool Lia Permutation.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units Bends.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -80,14 +80,6 @@ Proof.
   intros H. split; [apply map_length|]. intros i bd I. apply in_combine_map in I as [-> _]. apply H.
 Qed.
 
-Lemma entries_sum l m (f : term Z -> Z -> Z -> Z) :
-  zsum (terms l) (fun t => zsum (operator t m) (fun e => f t (fst e) (snd e))) =
-  zsum (entries_of l m) (fun r => zsum (snd r) (fun e => f (fst e) (fst r) (snd e))).
-Proof.
-  unfold entries_of. rewrite (group_sum _ (fun n e => f (fst e) n (snd e))), zsum_flat_map. apply zsum_ext. intros t.
-  rewrite zsum_map. reflexivity.
-Qed.
-
 Lemma zpassed_mono net i x y : x <= y -> zpassed net i x <= zpassed net i y.
 Proof. unfold zpassed, pos. destruct net as [|l net]; [auto|]. destruct (relu l i); lia. Qed.
 
@@ -95,20 +87,15 @@ Lemma propagate_sound l below X known width m :
   (forall e, In e (entries_of l m) -> holds (inputs l) (zpre below X (fst e)) (known (fst e))) ->
   holds width (zpre (l :: below) X m) (propagate l below known width m).
 Proof.
-  intros H. unfold propagate. apply holds_map. intros j. cbn [fst snd zpre].
+  intros H. unfold propagate. apply holds_map. intros j. cbn [fst snd]. rewrite zpre_entries.
   rewrite !zsum_flat_map, !zsum_map. cbn [fst snd].
   set (V := fun n i => zpassed below i (zpre below X n i)).
-  assert (zsum (terms l) (fun t => zsum (operator t m) (fun e => snd e * zsum (ids (inputs l)) (fun i => zpassed below i (zpre below X (fst e) i) * weight t i j))) =
-    zsum (entries_of l m) (fun r => zsum (ids (inputs l)) (fun i => zsum (snd r) (fun e => snd e * weight (fst e) i j) * V (fst r) i))) as ->.
-  { rewrite (entries_sum l m (fun t n a => a * zsum (ids (inputs l)) (fun i => zpassed below i (zpre below X n i) * weight t i j))). apply zsum_ext. intros r.
-    rewrite (zsum_ext (ids (inputs l)) _ (fun i => zsum (snd r) (fun e => snd e * weight (fst e) i j * V (fst r) i))) by (intros; rewrite zsum_scale_r; reflexivity).
-    rewrite zsum_swap. apply zsum_ext. intros e. rewrite <- zsum_scale. apply zsum_ext. intros i. unfold V. lia. }
   assert (forall r, In r (entries_of l m) -> forall p, In p (combine (ids (inputs l)) (known (fst r))) ->
     let q := activated below (fst p) (snd p) in fst q <= V (fst r) (fst p) <= snd q) as K.
   { intros r I [i bd] Ip. destruct (H r I) as [_ B]. specialize (B i bd Ip). unfold activated, V. cbn [fst snd]. split; apply zpassed_mono; lia. }
   split; apply Z.add_le_mono_l, zsum_le_in; intros r I; rewrite !zsum_map; cbn [fst snd];
     destruct (H r I) as [L _]; rewrite <- (zsum_combine_ids (ids (inputs l)) (known (fst r))) by assumption;
-    apply zsum_le_in; intros p Ip; specialize (K r I p Ip); cbn zeta in K;
+    apply zsum_le_in; intros p Ip; specialize (K r I p Ip); cbn zeta in K; unfold V in K;
     destruct (Z.ltb_spec 0 (zsum (snd r) (fun e => snd e * weight (fst e) (fst p) j))); cbn [fst snd]; nia.
 Qed.
 
@@ -160,9 +147,7 @@ Section OneLeaf.
   Let Y := flipped X F.
 
   Lemma first_after m j : zpre [first] Y m j = zpre [first] X m j + zsum F (effect first X m j).
-  Proof.
-    apply flipped_pre; [apply A|]. intros f Hf. rewrite IN. destruct A as (_ & PF & _). apply (PF f Hf).
-  Qed.
+  Proof. exact (after_flips P F first A IN m j). Qed.
 
   Lemma clipped_sound number n width z b : holds width z b -> (forall i, counts (sign number n i) (z i) = true) ->
     match clipped sign number n width b with Got c => holds width z c | Impossible => False | Failed => True end.
@@ -260,19 +245,23 @@ Section OneLeaf.
 
   Definition proper_lines (lines : list (Z * list unit2)) : Prop := forall e u, In e lines -> In u (snd e) -> proper u.
 
-  Lemma descend_sound net width o : ends net first -> obeys sign net Y -> whole_holds whole net Y ->
-    match descend P sign whole made h net width o with
-    | Got (c, lines) => proper_lines lines /\ c - zsum F (total_loss lines) <= objective_value net Y width o
+  Lemma no_nest_loss : zsum F (nest_loss P first h no_nest) = 0.
+  Proof. apply zsum_zero. reflexivity. Qed.
+
+  Lemma descend_sound width2 net width o : ends net first -> obeys sign net Y -> whole_holds whole net Y ->
+    match descend P sign whole made h (attribute_rows (count P) width2 first) width2 net width o with
+    | Got (c, (lines, ns)) => proper_lines lines /\ proper_nest h width2 ns /\
+        c - zsum F (total_loss lines) - zsum F (nest_loss P first h ns) <= objective_value net Y width o
     | Impossible => False
     | Failed => True
     end.
   Proof.
     revert width o. induction net as [|l below IH]; intros width o E O W; [exact I|]. cbn [descend].
     destruct below as [|l' [|l'' below']].
-    - cbn [ends] in E. subst l. split.
+    - cbn [ends] in E. subst l. split; [|split; [intros b []|rewrite no_nest_loss]].
       { intros e u He Hu. apply in_map_iff in He as (e0 & <- & _). cbn [snd] in Hu. apply in_map_iff in Hu as (p & <- & _). intros b []. }
       unfold total_loss. rewrite zsum_swap, zsum_map. cbn [fst snd]. unfold objective_value.
-      match goal with |- ?a - ?b <= ?c => assert (a = c + b); [|lia] end. rewrite <- zsum_plus. apply zsum_ext. intros [m phi]. cbn [fst snd].
+      match goal with |- ?a - ?b - 0 <= ?c => assert (a = c + b); [|lia] end. rewrite <- zsum_plus. apply zsum_ext. intros [m phi]. cbn [fst snd].
       rewrite forward_spec by discriminate.
       rewrite (zsum_ext F _ (fun f => zsum (combine (ids width) phi) (fun p => - (snd p * effect first X m (fst p) f)))).
       2: { intros f. rewrite zsum_map. apply zsum_ext. intros p. unfold loss. cbn [rise fall bent place]. rewrite zsum_nil.
@@ -326,7 +315,7 @@ Section OneLeaf.
             intros [Eq|Ij]; [inversion Eq; subst; reflexivity|]. apply (IHu r Ij). }
           specialize (KI j k0). rewrite G in KI. exact KI. }
       clearbody f. destruct (each_one f k) as [all| |] eqn:EA; cbn [bind]; auto.
-      + apply each_one_got in EA. split.
+      + apply each_one_got in EA. split; [|split; [intros b []|rewrite no_nest_loss]].
         * intros e u He Hu. apply in_map_iff in He as ([c le] & <- & He). clear - EA K He Hu. induction EA as [|a b la lb G EA IHe]; [destruct He|].
           destruct He as [->|He]; [|auto]. specialize (K a). rewrite G in K. cbn [snd] in Hu. apply (proj1 (proj2 K)). assumption.
         * rewrite PS. unfold total_loss. rewrite zsum_swap, zsum_map.
@@ -338,7 +327,11 @@ Section OneLeaf.
       destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l (l' :: l'' :: below') Y width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
       pose proof (intervals_sound false (l' :: l'' :: below') (inputs l) (map fst k) E O' W') as IS.
       destruct (intervals P sign whole made h false (l' :: l'' :: below') (inputs l) (map fst k)) as [known| |]; cbn [bind]; auto.
-      set (f := fun e : Z * list Z => _).
+      destruct (nest_above P made h (attribute_rows (count P) width2 first) width2 (l' :: l'' :: below') (inputs l) k) as [[v [k' own]]| |] eqn:EN; cbn [bind]; auto.
+      2: { exact (nest_possible _ _ _ _ _ _ _ _ EN). }
+      destruct (nest_sound P F first ready_width h A IN width2 _ _ _ _ _ _ EN) as [PN NS].
+      { intros second f EB. inversion EB; subst. cbn [ends] in E. exact E. }
+      cbn zeta in NS. cbn [fst snd]. fold X Y in NS. set (f := fun e : Z * list Z => _).
       assert (forall e, match f e with
         | Got (c, e') => c + against (ids (inputs l)) (snd e') (zpre (l' :: l'' :: below') Y (fst e')) <=
             against (ids (inputs l)) (snd e) (fun i => zpassed (l' :: l'' :: below') i (zpre (l' :: l'' :: below') Y (fst e) i))
@@ -348,14 +341,20 @@ Section OneLeaf.
         destruct (relax _ _ _ _ _) as [[c s']| |] eqn:ER; cbn [bind fst snd]; auto.
         - apply (relax_sound _ _ _ _ _ _ _ _ ER HB).
         - exact (relax_possible _ _ _ _ _ ER). }
-      clearbody f. destruct (each_one f k) as [relaxed| |] eqn:EA; cbn [bind]; auto.
+      clearbody f. destruct (each_one f k') as [relaxed| |] eqn:EA; cbn [bind]; auto.
       + specialize (IH (inputs l) (map snd relaxed) E O' W').
-        destruct (descend P sign whole made h (l' :: l'' :: below') (inputs l) (map snd relaxed)) as [[c lines]| |]; cbn [bind]; auto.
-        destruct IH as [IH1 IH2]. split; [exact IH1|]. cbn [fst snd]. rewrite PS. apply each_one_got in EA.
+        destruct (descend P sign whole made h _ width2 (l' :: l'' :: below') (inputs l) (map snd relaxed)) as [[c [lines below_ns]]| |]; cbn [bind]; auto.
+        destruct IH as (IH1 & IH2 & IH3). cbn [fst snd]. apply each_one_got in EA.
         assert (zsum relaxed fst + objective_value (l' :: l'' :: below') Y (inputs l) (map snd relaxed) <=
-          zsum k (fun e => against (ids (inputs l)) (snd e) (fun i => zpassed (l' :: l'' :: below') i (zpre (l' :: l'' :: below') Y (fst e) i)))); [|lia].
-        unfold objective_value. rewrite zsum_map. clear - EA K. induction EA as [|a [c e'] la lb G EA IHe]; [cbn; lia|]. rewrite !zsum_cons. cbn [fst snd].
-        specialize (K a). rewrite G in K. lia.
+          zsum k' (fun e => against (ids (inputs l)) (snd e) (fun i => zpassed (l' :: l'' :: below') i (zpre (l' :: l'' :: below') Y (fst e) i)))) as RX.
+        { unfold objective_value. rewrite zsum_map. clear - EA K. induction EA as [|a [c e'] la lb G EA IHe]; [cbn; lia|]. rewrite !zsum_cons. cbn [fst snd].
+          specialize (K a). rewrite G in K. lia. }
+        destruct (either own below_ns) as [ns| |] eqn:EE; cbn [bind]; auto; [|unfold either in EE; destruct (joints own), (joints below_ns); discriminate].
+        assert (proper_nest h width2 ns /\ zsum F (nest_loss P first h ns) = zsum F (nest_loss P first h own) + zsum F (nest_loss P first h below_ns)) as [NP NL].
+        { unfold either in EE. destruct (joints own) as [|j0 js0] eqn:J1; [|destruct (joints below_ns) as [|j1 js1] eqn:J2; [|discriminate]]; inversion EE; subst; split; auto.
+          - assert (zsum F (nest_loss P first h own) = 0); [|lia]. apply zsum_zero. intros fl _. unfold nest_loss, bends_loss. rewrite J1. reflexivity.
+          - assert (zsum F (nest_loss P first h below_ns) = 0); [|lia]. apply zsum_zero. intros fl _. unfold nest_loss, bends_loss. rewrite J2. reflexivity. }
+        split; [exact IH1|]. split; [exact NP|]. rewrite PS, NL. lia.
       + apply each_one_impossible in EA as (e & _ & G). specialize (K e). rewrite G in K. exact K.
   Qed.
 End OneLeaf.

@@ -236,3 +236,12 @@ Proof.
   { rewrite <- zsum_opp. apply zsum_le_in. intros. lia. }
   unfold pos. lia.
 Qed.
+
+(* Rule 5': the same above a unit that is only known to be at most B and what flips add to it, all times c. *)
+Lemma nested_bend_sound {A} (F : list A) c x B (G u v : A -> Z) Su Sv :
+  0 <= c -> c * x <= B + zsum F G -> zsum F u <= Su -> zsum F v <= Sv ->
+  c * pos x <= Z.max (B + Su) Sv + zsum F (fun i => Z.max (G i - u i) (- v i)).
+Proof.
+  intros C H Hu Hv. apply Z.le_trans with (pos (B + zsum F G)); [|apply bend_sound; assumption].
+  unfold pos at 1. destruct (Z_le_gt_dec 0 x); [rewrite Z.max_l by lia|rewrite Z.max_r by lia]; unfold pos; lia.
+Qed.

@@ -48,7 +48,7 @@ Section Judge.
   Variable p : prepared.
 
   Definition target_bound (P : problem) (s : signs) (whole : bounds) (h : hints) (net : network Z) (width : Z) (o : objective) : result Z :=
-    bound P s whole (made_ready p) h (weight_rows p) net width (width2 p) o.
+    bound P s whole (made_ready p) h (weight_rows p) (width2 p) net width o.
 
   Fixpoint tree_holds (P : problem) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
     match t with

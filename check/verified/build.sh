@@ -11,7 +11,7 @@ if grep -nE '\b(Admitted|admit|Axiom|Parameter|Conjecture|Abort)\b' ./*.v; then
     echo "verified: a proof is missing" >&2
     exit 1
 fi
-for file in Spec Sums Tables Rules Integers Checker Forward Units Leaf Losses Trees Sound Floats Ieee Operators Extract; do
+for file in Spec Sums Tables Rules Integers Steps Slopes Nested Checker Forward Units Rows Bends Leaf Losses Trees Sound Floats Ieee Operators Extract; do
     coqc -q -R . Verified "$file.v" >"$file.out"
 done
 for file in Sound Floats; do

@@ -52,7 +52,7 @@ let by_rule rule nodes neighbours =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 1" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 2" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -153,7 +153,8 @@ type raw_prices = dyadic * (N.t * dyadic) list
 type raw = {
   slopes : (N.t * N.t * N.t * dyadic) list; lines : (N.t * N.t * dyadic * dyadic) list; reaches : (N.t * N.t * raw_prices * raw_prices) list;
   levels : (N.t * N.t * dyadic * dyadic * raw_prices) list;
-  envelopes : (N.t * N.t * dyadic * dyadic * (N.t * dyadic) list * (N.t * N.t * dyadic) list) list; prices : raw_prices }
+  envelopes : (N.t * N.t * dyadic * dyadic * (N.t * dyadic) list * (N.t * N.t * dyadic) list) list;
+  supports : (N.t * N.t * dyadic * dyadic * raw_prices) list; nested : (N.t * N.t * dyadic * dyadic * raw_prices) list; prices : raw_prices }
 
 let raw_reach w = many w (fun w -> let n = id w in let j = id w in
   let prices w : raw_prices = let every = dyadic w in (every, many w (fun w -> let n = id w in (n, dyadic w))) in
@@ -163,21 +164,28 @@ let raw w =
   let slopes = many w (fun w -> let l = id w in let n = id w in let j = id w in (l, n, j, dyadic w)) in
   let lines = many w (fun w -> let n = id w in let j = id w in let rise = dyadic w in (n, j, rise, dyadic w)) in
   let reaches = raw_reach w in
-  let levels = many w (fun w -> let n = id w in let j = id w in let c = dyadic w in let t = dyadic w in (n, j, c, t, raw_prices w)) in
+  let raw_levels w = many w (fun w -> let n = id w in let j = id w in let c = dyadic w in let t = dyadic w in (n, j, c, t, raw_prices w)) in
+  let levels = raw_levels w in
   let envelopes = many w (fun w ->
     let n = id w in let j = id w in let c = dyadic w in let t = dyadic w in
     let nodes = many w (fun w -> let n = id w in (n, dyadic w)) in
     (n, j, c, t, nodes, many w (fun w -> let n = id w in let d = id w in (n, d, dyadic w)))) in
-  { slopes; lines; reaches; levels; envelopes; prices = raw_prices w }
+  let supports = raw_levels w in
+  let nested = raw_levels w in
+  { slopes; lines; reaches; levels; envelopes; supports; nested; prices = raw_prices w }
+
+(* The exponent of the unit that slopes of supports are multiples of. *)
+let need scale least ((m, e) : dyadic) = if N.sign m = 0 then least else max least (- (e + tail m) - scale)
+let unit_exponent (r : raw) = List.fold_left (fun least (_, _, omega, _, _) -> need 0 least omega) 0 r.supports
 
 (* The exponent by which an objective of a layer is scaled so that slopes and prices are integers. *)
 let room scales top (r : raw) =
-  let need scale least ((m, e) : dyadic) = if N.sign m = 0 then least else max least (- (e + tail m) - scale) in
   let at_layer l = scales.(top) - scales.(l) in
   let room = List.fold_left (fun least (l, _, _, x) -> let l = N.to_int l in if l < Array.length scales then need (at_layer l) least x else least) 0 r.slopes in
   let room = List.fold_left (fun least (_, _, rise, fall) -> need (at_layer 2) (need (at_layer 2) least rise) fall) room r.lines in
   let room = List.fold_left (fun least (_, _, c, _, _) -> need (at_layer 2) least c) room r.levels in
   let room = List.fold_left (fun least (_, _, c, _, _, _) -> need (at_layer 2) least c) room r.envelopes in
+  let room = if top < 3 then room else List.fold_left (fun least (_, _, c, _, _) -> need (at_layer 3 - unit_exponent r) least c) room r.nested in
   List.fold_left (fun least (_, x) -> need scales.(top) least x) (need scales.(top) room (fst r.prices)) (snd r.prices)
 
 let cook scales top room (r : raw) : hints =
@@ -195,11 +203,21 @@ let cook scales top room (r : raw) : hints =
     let offer sign = { common = { every = part sign every; nodes = List.map (fun (n, x) -> (n, part sign x)) nodes };
                        own = List.map (fun (n, d, x) -> ((n, d), part sign x)) flips } in
     Hashtbl.add bends (n, j) { share = up c layer2; shape = Envelope (offer 1, offer (-1)) }) r.envelopes;
+  let unit = unit_exponent r in
+  let supports = table (List.map (fun (n, j, omega, t, p) -> ((n, j), (up omega unit, { limit = up t two; toll = prices two p }))) r.supports) in
+  let nested = Hashtbl.create 64 in
+  if top >= 3 then begin
+    let three = scales.(3) + unit and layer3 = room + scales.(top) - scales.(3) - unit in
+    List.iter (fun (n, j, c, t, p) -> Hashtbl.add nested (n, j) (up c layer3, { limit = up t three; toll = prices three p })) r.nested
+  end;
   let free = { every = N.zero; nodes = [] } in
   { slope = (fun l n j -> Option.value (Hashtbl.find_opt slopes (l, n, j)) ~default:N.zero);
     line = (fun n j -> Option.value (Hashtbl.find_opt lines (n, j)) ~default:(N.zero, N.zero));
     reach = (fun n j -> Option.value (Hashtbl.find_opt reaches (n, j)) ~default:(free, free));
     bends = (fun n j -> Hashtbl.find_all bends (n, j));
+    one = N.shift_left N.one unit;
+    support = (fun n j -> Hashtbl.find_opt supports (n, j));
+    nested = (fun n j -> Hashtbl.find_all nested (n, j));
     price = prices (room + scales.(top)) r.prices }
 
 type raw_tree = RawLeaf of raw | RawFlip of flip * raw_tree * raw_tree | RawUnit of N.t * N.t * N.t * raw_tree * raw_tree
@@ -222,7 +240,7 @@ let bounds_line scales w =
   if layer < 3 || layer >= Array.length scales then wrong "there are no bounds of such a layer";
   let none = ((N.zero, 0), []) in
   let reaches = raw_reach w in
-  let with_reach = cook scales layer 0 { slopes = []; lines = []; reaches; levels = []; envelopes = []; prices = none } in
+  let with_reach = cook scales layer 0 { slopes = []; lines = []; reaches; levels = []; envelopes = []; supports = []; nested = []; prices = none } in
   let hints w = many w (fun w -> expect "L" w; let r = raw w in let room = room scales layer r in (N.shift_left N.one room, cook scales layer room r)) in
   { at_layer = N.of_int layer; at_node = node; with_reach; units = many w (fun w -> let j = id w in let low = hints w in (j, (low, hints w))) }
 

@@ -104,9 +104,13 @@ impl Climb<'_> {
 
     /// Prices as tight as they can be with what the path leaves of the budget.
     fn tight(&self, amounts: &[((usize, usize), Exact)]) -> Value {
-        let budget = &self.rules.case.budget;
-        let global = budget.global.min(1 << 20) as usize;
-        tight(amounts, global.saturating_sub(self.path.made.len()), &budget.local)
+        tight(amounts, self.flips_left(), &self.rules.case.budget.local)
+    }
+
+    /// Flips of the budget that the path leaves.
+    fn flips_left(&self) -> usize {
+        let global = self.rules.case.budget.global.min(1 << 20) as usize;
+        global.saturating_sub(self.path.made.len())
     }
 
     /// Prices for reach as tight as they can be without a path.
@@ -236,7 +240,7 @@ impl Climb<'_> {
     fn nested(&self, hints: &mut Value, details: &Details, random: &mut Random) {
         let one = Exact::from_f64(1.0);
         // With such a level no admissible set pays more than the way to zero.
-        let count = Exact::from_f64(self.budget().0.clamp(1, 1 << 20) as f64);
+        let count = Exact::from_f64(self.flips_left().max(1) as f64);
         let way = |z: &Exact| if z.sign() == Ordering::Less { z.negated() } else { z.clone() };
         let level = |z: &Exact, random: &mut Random| match random.below(4) {
             0 => Exact::zero(),

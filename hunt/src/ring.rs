@@ -128,8 +128,7 @@ impl Ring<'_> {
         }
         match verdict {
             Some(verdict) if !truth => Some(format!("the verified checker accepts as {verdict:?} what is false")),
-            // It does not know bends of layer 3.
-            None if accepted && !is_nested(proof) => Some("accepted, but not by the verified checker".into()),
+            None if accepted => Some("accepted, but not by the verified checker".into()),
             _ => None,
         }
     }

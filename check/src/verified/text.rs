@@ -12,7 +12,7 @@ use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 1";
+pub(crate) const GREETING: &str = "gcnproof-verified 2";
 
 /// Writes the graph, the network and the budget.
 pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
@@ -97,16 +97,6 @@ fn words<T: std::fmt::Display>(list: impl IntoIterator<Item = T>, to: &mut impl 
     writeln!(to)
 }
 
-/// Does a leaf have bends of layer 3, which the verified checker does not know?
-pub(crate) fn is_nested(proof: &NodeProof) -> bool {
-    let nested = |step: &Step| match step {
-        Step::Hints(stated) => !stated.nested.is_empty() || !stated.supports.is_empty(),
-        Step::Leaf(leaf) => leaf.nested,
-        Step::Unit(..) | Step::Flip(..) => false,
-    };
-    matches!(&proof.claim, Claim::Robust(trees) if trees.iter().flat_map(|one| &one.tree).any(nested))
-}
-
 /// The claim of a node whose leaves are all hints, as one line; `None` where one is not.
 pub(crate) fn node(proof: &NodeProof) -> Option<String> {
     let mut line = format!("node {} {}", proof.id, proof.class);
@@ -185,6 +175,17 @@ fn reach(line: &mut String, list: &[(u32, u32, Prices, Prices)]) {
     }
 }
 
+/// Bends by levels, or lines by levels that bends rest on: a weight or a slope, a level and prices.
+fn levels(line: &mut String, list: &[(u32, u32, Number, Number, Prices)]) {
+    push(line, list.len());
+    for (node, unit, weight, level, paid) in list {
+        push(line, format_args!("{node} {unit}"));
+        number(line, weight);
+        number(line, level);
+        prices(line, paid);
+    }
+}
+
 fn hints(line: &mut String, stated: &Hints) {
     push(line, "L");
     push(line, stated.slopes.len());
@@ -199,13 +200,7 @@ fn hints(line: &mut String, stated: &Hints) {
         number(line, fall);
     }
     reach(line, &stated.reach);
-    push(line, stated.levels.len());
-    for (node, unit, weight, level, paid) in &stated.levels {
-        push(line, format_args!("{node} {unit}"));
-        number(line, weight);
-        number(line, level);
-        prices(line, paid);
-    }
+    levels(line, &stated.levels);
     push(line, stated.envelopes.len());
     for (node, unit, weight, every, nodes, flips) in &stated.envelopes {
         push(line, format_args!("{node} {unit}"));
@@ -218,5 +213,7 @@ fn hints(line: &mut String, stated: &Hints) {
             number(line, price);
         }
     }
+    levels(line, &stated.supports);
+    levels(line, &stated.nested);
     prices(line, &stated.price);
 }
