@@ -107,6 +107,7 @@ impl Prepared {
         workspace.selection.forget();
         workspace.exact.forget();
         workspace.nested = None;
+        workspace.multipliers.chords.clear();
         workspace.evaluator.set_target(&workspace.slice);
     }
 
