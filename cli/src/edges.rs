@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use gcnproof::Graph;
 use gcnproof::edges::EdgeBudget;
 use gcnproof_files::{read_ends, read_integers};
+use gcnproof_run::lists::number_of;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::input::identifiers;
@@ -65,7 +66,7 @@ pub struct EdgeArguments {
 
 /// A number of removals.
 pub fn removals(text: &str) -> std::result::Result<usize, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number of edges: give a whole number, 0 or more"))
+    number_of(text, "edges")
 }
 
 impl EdgeArguments {

@@ -188,7 +188,7 @@ pub struct LocalArguments {
     )]
     pub local: LocalBudget,
     /// A file with one local budget per node (text, one per line, or .npy); replaces -q
-    #[arg(long, value_name = "FILE", help_heading = "Budget", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", conflicts_with = "local", help_heading = "Budget", hide_short_help = true)]
     pub local_file: Option<PathBuf>,
     /// Which flips are possible
     #[arg(long, value_enum, default_value = "both", help_heading = "Budget", hide_short_help = true)]
