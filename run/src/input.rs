@@ -4,10 +4,10 @@ use std::path::Path;
 
 use gcnproof::{Graph, Network, NetworkError, Operator};
 use gcnproof_files::{FileError, GraphOptions, ModelFile, ModelOptions, PartFile, read_matrix};
+use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::{Identity, PartRecord};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
-use super::kinds::written_by_us;
 use super::parts;
 pub use super::parts::Paths;
 
@@ -54,7 +54,7 @@ fn no_graph(path: &Path, error: FileError) -> miette::Report {
             path.display()
         )
     };
-    match written_by_us(path) {
+    match contents_of(path) {
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),
         None if is_model(path, &error) => told("a model"),
@@ -85,7 +85,7 @@ fn no_model(path: &Path, error: FileError) -> miette::Report {
             path.display()
         )
     };
-    match written_by_us(path) {
+    match contents_of(path) {
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),
         None if gcnproof_files::read_graph(path, &anything).is_ok() => told("a graph"),
@@ -178,7 +178,8 @@ pub fn network(
         parts::check_model(&model, &rules, of)?;
     }
     let of_model = model.digest.clone();
-    let network = fit(model, &rules, graph, paths)?;
+    let network =
+        Network::from_file(model, &rules, graph).map_err(|error| misfit(&error, &by_layer(message_passing), paths))?;
     let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
     if let Some(part) = part {
         parts::check_hops(part, &network, paths)?;
@@ -198,18 +199,28 @@ pub fn network(
 /// # Errors
 /// If it does not fit.
 pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, paths: Paths) -> Result<Network> {
-    Network::from_file(model, rules, graph).map_err(|error| {
-        let help = match &error {
-            NetworkError::Attributes { .. } => {
-                "give the graph that the model was trained on, with all of its attributes"
-            }
-            NetworkError::PassingCount { .. } => {
-                "give --message-passing one rule, or one for each layer with commas between"
-            }
-            _ => "give a graph, a model and matrices that belong together",
-        };
-        miette!(help = help, "{} does not fit {}: {error}", paths.model.display(), paths.graph.display())
-    })
+    Network::from_file(model, rules, graph).map_err(|error| misfit(&error, &[], paths))
+}
+
+/// Why a model does not fit a graph; the rules of message passing as they were given name the files of matrices.
+fn misfit(error: &NetworkError, given: &[String], paths: Paths) -> miette::Report {
+    if let NetworkError::MatrixShape { layer, rows, columns, nodes } = error
+        && let Some(file) = given.get(layer - 1).or(given.last())
+    {
+        return miette!(
+            help = format!("give a matrix with a row and a column for each of the {nodes} nodes"),
+            "--message-passing {file}: the matrix is {rows}×{columns}, but {} has {nodes} nodes",
+            paths.graph.display()
+        );
+    }
+    let help = match error {
+        NetworkError::Attributes { .. } => "give the graph that the model was trained on, with all of its attributes",
+        NetworkError::PassingCount { .. } => {
+            "give --message-passing one rule, or one for each layer with commas between"
+        }
+        _ => "give a graph, a model and matrices that belong together",
+    };
+    miette!(help = help, "{} does not fit {}: {error}", paths.model.display(), paths.graph.display())
 }
 
 /// Rules by name; a matrix by its content, so that another file under the same name is another run.

@@ -19,7 +19,6 @@ pub mod flips;
 pub mod host;
 pub mod ids;
 pub mod input;
-pub mod kinds;
 pub mod known_radii;
 pub mod lists;
 pub mod ours;

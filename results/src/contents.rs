@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What gcnproof has written to this file, if it is results, proofs or a page.
-pub fn written_by_us(path: &Path) -> Option<&'static str> {
+/// What is in a file that is neither a graph nor a model: results, proofs, a training log, a page or an array.
+pub fn contents_of(path: &Path) -> Option<&'static str> {
     let mut start = Vec::new();
     File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
     let is = |text: &str| start.starts_with(text.as_bytes());
@@ -17,6 +17,7 @@ pub fn written_by_us(path: &Path) -> Option<&'static str> {
         () if is("PAR1") => Some("a table of results (Parquet)"),
         () if is("node,") || is("q_global,") => Some("a table of results (CSV)"),
         () if page.starts_with("<!doctype html") || page.starts_with("<html") => Some("a page of HTML"),
+        () if start.starts_with(b"\x93NUMPY") => Some("an array (npy)"),
         () => None,
     }
 }
