@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use gcnproof::Graph;
 use gcnproof::edges::EdgeBudget;
 use gcnproof_files::{read_ends, read_integers};
+use gcnproof_run::lists::number_of;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::input::identifiers;
@@ -65,7 +66,7 @@ pub struct EdgeArguments {
 
 /// A number of removals.
 pub fn removals(text: &str) -> std::result::Result<usize, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number of edges: give a whole number, 0 or more"))
+    number_of(text, "edges")
 }
 
 impl EdgeArguments {
@@ -104,9 +105,14 @@ impl EdgeArguments {
     /// If a file or a list does not fit the graph.
     pub fn budget(&self, graph: &Graph, global: usize, freeze_nodes: Option<&str>) -> Result<EdgeBudget> {
         let mut budget = match &self.edges_local_file {
-            Some(path) => EdgeBudget::per_node(graph, global, &read_integers(path)?)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("{} cannot be used as local budgets of edges", path.display()))?,
+            Some(path) => EdgeBudget::per_node(graph, global, &read_integers(path)?).map_err(|error| {
+                let nodes = graph.node_count();
+                miette!(
+                    help = format!("write one whole number, 0 or more, for each of the {nodes} nodes, in their order"),
+                    "--edges-local-file {}: {error}",
+                    path.display()
+                )
+            })?,
             None => EdgeBudget::uniform(graph, global, self.edges_local.unwrap_or(u32::MAX as usize)),
         };
         budget = budget.keep_one(self.keep_one_edge.unwrap_or(true));

@@ -140,8 +140,15 @@ impl EffortArguments {
     /// Limits need a search: `single` says whether one bound alone is asked about.
     ///
     /// # Errors
-    /// If a limit would do nothing.
+    /// If a limit would do nothing, or two options contradict each other.
     pub fn check(&self, single: bool) -> miette::Result<()> {
+        if self.omega.is_some() && (self.search.complete || self.minimize) {
+            let option = if self.minimize { "--minimize" } else { "--complete" };
+            return Err(miette::miette!(
+                help = "leave one of them out: --omega asks for bounds without a search",
+                "--omega and {option} contradict each other"
+            ));
+        }
         let bounded = (single || self.omega.is_some()) && !self.search.complete && !self.minimize;
         match self.search.limit().filter(|_| bounded) {
             None => Ok(()),

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
 use gcnproof_files::{GraphOptions, ModelFile, ModelOptions, PartFile, read_integers};
 use gcnproof_results::record::description::{BudgetRecord, Identity};
-use gcnproof_run::input::{check_passing, network, read_graph, read_graph_or_part, read_model, rules};
-use miette::{IntoDiagnostic, Result, WrapErr};
+use gcnproof_run::input::{check_passing, network, read_graph, read_graph_only, read_graph_or_part, read_model, rules};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 pub use gcnproof_run::input::{Paths, fit, names, unpredictable_labels};
 pub use gcnproof_run::lists::{flips, identifiers, nodes};
@@ -35,6 +35,13 @@ impl GraphArguments {
     /// Reads a graph and tells what is worth knowing about it.
     pub fn read(&self, path: &Path) -> Result<Graph> {
         let graph = read_graph(path, &self.options())?;
+        tell(path, graph.notes());
+        Ok(graph)
+    }
+
+    /// The same for a command that takes a graph and no model.
+    pub fn read_only(&self, path: &Path) -> Result<Graph> {
+        let graph = read_graph_only(path, &self.options())?;
         tell(path, graph.notes());
         Ok(graph)
     }
@@ -188,7 +195,7 @@ pub struct LocalArguments {
     )]
     pub local: LocalBudget,
     /// A file with one local budget per node (text, one per line, or .npy); replaces -q
-    #[arg(long, value_name = "FILE", help_heading = "Budget", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", conflicts_with = "local", help_heading = "Budget", hide_short_help = true)]
     pub local_file: Option<PathBuf>,
     /// Which flips are possible
     #[arg(long, value_enum, default_value = "both", help_heading = "Budget", hide_short_help = true)]
@@ -213,9 +220,13 @@ impl LocalArguments {
         let attributes = graph.attribute_count();
         let budget = match &self.local_file {
             None => Budget::uniform_of(nodes, attributes, global, self.local.flips(attributes)),
-            Some(path) => Budget::per_node_of(nodes, attributes, global, &read_integers(path)?)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("{} cannot be used as local budgets", path.display()))?,
+            Some(path) => Budget::per_node_of(nodes, attributes, global, &read_integers(path)?).map_err(|error| {
+                miette!(
+                    help = format!("write one whole number, 0 or more, for each of the {nodes} nodes, in their order"),
+                    "--local-file {}: {error}",
+                    path.display()
+                )
+            })?,
         };
         let direction = match self.flips {
             Flips::Both => Direction::Both,

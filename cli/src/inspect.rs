@@ -8,6 +8,7 @@ use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Graph, Network};
 use gcnproof_files::{FileError, ModelFile, read_model_with};
+use gcnproof_results::contents::contents_of;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
@@ -62,7 +63,18 @@ impl Inspect {
                         report.push(describe_graph(path, &graph));
                         graphs.push((path.clone(), graph));
                     }
-                    (false, error) => return Err(error.into()),
+                    (false, error) => {
+                        return Err(contents_of(path).map_or_else(
+                            || error.into(),
+                            |what| {
+                                miette!(
+                                    help = "give graphs and models; `gcnproof summary` shows results, `gcnproof check` checks proofs",
+                                    "{}: is {what}, but a graph or a model is expected here",
+                                    path.display()
+                                )
+                            },
+                        ));
+                    }
                 },
             }
         }

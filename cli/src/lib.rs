@@ -11,10 +11,12 @@
 #[macro_use]
 pub mod output;
 
+mod arguments;
 pub mod certify;
 pub mod check;
 pub mod collective;
 mod collective_summary;
+mod complaint;
 pub mod demo;
 pub mod deployed;
 pub mod edge_tables;

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 
+use super::arguments::{Refusal, parse};
 use super::output;
 
 /// Exact robustness verification of graph convolutional networks.
@@ -87,10 +88,12 @@ impl Unavailable {
 
 /// Runs what stands on the command line, and says what goes wrong. Returns the exit code.
 pub fn run() -> u8 {
-    match Cli::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match parse::<Cli>(&words) {
         Ok(cli) => cli.execute().unwrap_or_else(|report| output::fail(&report)),
+        Err(Refusal::Told(report)) => output::fail(&report),
         // Help and version are asked for and go to standard output; complaints to standard error.
-        Err(error) => {
+        Err(Refusal::Usage(error)) => {
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             printed.map_or_else(|failure| output::fail(&output::unwritten(failure)), |()| code)
@@ -103,6 +106,10 @@ pub fn run() -> u8 {
 /// # Errors
 /// If the words are no command, and what the command could not do.
 pub fn run_inside(words: impl IntoIterator<Item = OsString>) -> miette::Result<u8> {
-    let words = std::iter::once(OsString::from("gcnproof")).chain(words);
-    Cli::try_parse_from(words).map_err(|error| miette::miette!("{}", error.render().to_string().trim_end()))?.execute()
+    let words: Vec<OsString> = std::iter::once(OsString::from("gcnproof")).chain(words).collect();
+    match parse::<Cli>(&words) {
+        Ok(cli) => cli.execute(),
+        Err(Refusal::Told(report)) => Err(report),
+        Err(Refusal::Usage(error)) => Err(miette::miette!("{}", error.render().to_string().trim_end())),
+    }
 }

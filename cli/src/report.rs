@@ -10,6 +10,7 @@ use gcnproof_report::landscape::Landscape;
 use gcnproof_report::models::Models;
 use gcnproof_report::origin::Origin;
 use gcnproof_report::source::Sources;
+use gcnproof_results::contents::contents_of;
 use miette::{Result, miette};
 use serde_json::json;
 
@@ -69,7 +70,7 @@ impl Report {
                 path.display()
             ));
         }
-        check_results(&self.results)?;
+        check_results(&self.results, "report")?;
         untouched(&self.out, self.force, None)?;
         let sources = Sources::read(&self.results)?;
         let (path, options) = match (&self.graph, &sources.graph) {
@@ -122,19 +123,59 @@ impl Report {
     }
 }
 
-/// Graphs and models stand behind options of their own.
-fn check_results(paths: &[PathBuf]) -> Result<()> {
-    let ends = |path: &Path, end: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end));
-    let other = |path: &&PathBuf| ends(path, "npz") || ends(path, "safetensors");
-    let Some(path) = paths.iter().find(other) else { return Ok(()) };
-    let is_graph = ends(path, "npz") && gcnproof_files::read_model(path).is_err();
-    let (what, option) = if is_graph { ("graph", "--graph") } else { ("model", "--graph GRAPH --model") };
+/// Looks for files that are no results before any is read: graphs and models stand behind options of their own.
+///
+/// # Errors
+/// With what the first of them is.
+pub fn check_results(paths: &[PathBuf], command: &str) -> Result<()> {
+    paths.iter().filter(|path| path.is_file()).try_for_each(|path| check_one(path, command))
+}
+
+fn check_one(path: &Path, command: &str) -> Result<()> {
+    let ends = |end: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end));
+    if ends("npz") || ends("safetensors") {
+        let is_graph = ends("npz") && gcnproof_files::read_model(path).is_err();
+        let (what, option) = if is_graph { ("graph", "--graph") } else { ("model", "--graph GRAPH --model") };
+        let option =
+            if command == "report" || is_graph { format!(" {option} {}", path.display()) } else { String::new() };
+        return Err(miette!(
+            help = format!(
+                "run `gcnproof certify GRAPH MODEL -Q 12 --out results.parquet` first, then `gcnproof {command} \
+                 results.parquet{option}`"
+            ),
+            "{}: is a {what}, but a {command} is made of results",
+            path.display()
+        ));
+    }
+    let Some(what) = contents_of(path) else { return Ok(()) };
+    let name = path.display();
+    if what == "a file of proofs" {
+        return Err(miette!(
+            help = format!(
+                "`gcnproof check GRAPH MODEL {name}` checks proofs; results are what certify writes with --out"
+            ),
+            "{name}: is {what}, but a {command} is made of results"
+        ));
+    }
+    if what.starts_with("a page") || what.starts_with("an array") {
+        return Err(miette!(
+            help = "give files that certify, radius or collective wrote with --out, or the folder of a study",
+            "{name}: is {what}, but a {command} is made of results"
+        ));
+    }
+    let end = match what {
+        "a table of results (JSON lines)" | "a training log" => "jsonl",
+        "a table of results (Parquet)" => "parquet",
+        _ => "csv",
+    };
+    if ends(end) {
+        return Ok(());
+    }
     Err(miette!(
         help = format!(
-            "run `gcnproof certify GRAPH MODEL -Q 12 --out results.parquet` first, then `gcnproof report results.parquet {option} {}`",
-            path.display()
+            "rename it to {}, and its .run.json, if there is one, in the same way",
+            path.with_extension(end).display()
         ),
-        "{}: is a {what}, but a report is made of results",
-        path.display()
+        "{name}: is {what}, and its name says something else"
     ))
 }

@@ -20,6 +20,7 @@ use miette::{Result, miette};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::report::check_results;
 use super::run::Format;
 
 /// Tables of results by class, split and correctness; nothing is computed anew.
@@ -106,11 +107,15 @@ impl Tally {
                 path.display()
             ));
         }
+        check_results(&self.results, "summary")?;
         let sources = Sources::read(&self.results)?;
         let graph = match &self.graph {
             Some(path) => Some(Graph::from_file(gcnproof_files::read_graph(path, &GraphOptions::default())?)),
             None => None,
         };
+        if let (Some(path), Some(graph)) = (&self.graph, &graph) {
+            sources.check_graph(path, graph.digest())?;
+        }
         let mut told = Vec::new();
         for source in &sources.files {
             told.push(self.summary(source, graph.as_ref())?);

@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
 use gcnproof_results::record::description::BudgetRecord;
+use gcnproof_run::outputs::{NamedFile, check_folder};
 use gcnproof_train::checkpoint::TrainingRun;
 use gcnproof_train::evaluation::{Evaluation, evaluate};
 use gcnproof_train::log::{Header, Line, Log};
@@ -177,17 +178,30 @@ impl Train {
             ));
         }
         let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
+        let files = [
+            ("--out", Some(&self.output.out)),
+            ("--checkpoint", Some(&checkpoint)),
+            ("--log", self.output.log.as_ref()),
+        ];
+        for (option, path) in files {
+            if let Some(path) = path {
+                check_folder(&NamedFile { option: option.into(), path: path.clone() })?;
+            }
+        }
         // Where a run was interrupted, its checkpoint is there and its model is not.
         for path in [&self.output.out, &checkpoint].into_iter().chain(&self.output.log) {
             run::untouched(path, self.output.force, Some(self.output.resume))?;
         }
         let settings = self.settings();
         settings.check()?;
-        let graph = self.options.read(&self.graph)?;
+        let graph = self.options.read_only(&self.graph)?;
         let (budget, budget_record) = self.local.budget(&graph, self.global)?;
         let split = self.split.split(&graph)?;
         for note in &split.notes {
             note!("note: {note}");
+        }
+        for option in self.without_effect() {
+            note!("note: {option} has no effect with --loss ce: it belongs to the losses with certificates");
         }
         let rules = self.network.passing.rules()?;
         let identity = TrainingRun {
@@ -214,6 +228,9 @@ impl Train {
         // The run is done: what it could be resumed from is of no use any more.
         let _ = std::fs::remove_file(&checkpoint);
         let evaluation = evaluate(&graph, &trainer.model(), &budget, &split);
+        if trainer.iteration() == 0 {
+            note!("note: no iteration was run: the weights of the model are those of the start, and it is untrained");
+        }
         self.report(trainer.iteration(), &evaluation, &identity, seconds)
     }
 
@@ -260,6 +277,19 @@ impl Train {
         }
         bar.finish_and_clear();
         Ok(false)
+    }
+
+    /// Options that were given and that cross entropy alone does not look at.
+    fn without_effect(&self) -> impl Iterator<Item = &'static str> {
+        let tuning = &self.tuning;
+        let given = [
+            ("--hinge-weight", tuning.hinge_weight.is_some()),
+            ("--warm-up", tuning.warm_up.is_some()),
+            ("--margin-labelled", tuning.margin_labelled.is_some()),
+            ("--margin-unlabelled", tuning.margin_unlabelled.is_some()),
+        ];
+        let alone = self.loss == Loss::Ce;
+        given.into_iter().filter(move |(_, given)| alone && *given).map(|(option, _)| option)
     }
 
     fn settings(&self) -> Settings {
@@ -317,13 +347,20 @@ impl Train {
     }
 
     fn report(&self, iterations: usize, evaluation: &Evaluation, identity: &TrainingRun, seconds: f64) -> Result<u8> {
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
         if evaluation.collapsed() {
-            let percent = |share: f64| format!("{:.1} %", 100.0 * share);
             note!(
                 "warning: the model has collapsed: {} of the nodes are certified, but it is right about {} of them, and always \
                  answering the largest class is right about {}. Train for a smaller -Q or -q, with more labelled nodes (--split), \
                  or with a longer --warm-up",
                 percent(evaluation.certified_by_best),
+                percent(evaluation.accuracy),
+                percent(evaluation.largest_class)
+            );
+        } else if iterations > 0 && evaluation.accuracy < evaluation.largest_class {
+            note!(
+                "warning: the model is right about {} of the nodes, and always answering the largest class is right about {}. \
+                 Train with more iterations (--epochs) or a smaller --learning-rate",
                 percent(evaluation.accuracy),
                 percent(evaluation.largest_class)
             );

@@ -115,6 +115,12 @@ impl Validate {
         let (graph, network, identity) = input.read()?;
         let (budget, budget_record) = self.local.budget(&graph, global)?;
         let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);
+        if nodes.is_empty() {
+            return Err(miette!(
+                help = "draw at least one node",
+                "--sample 0: no node is drawn, and nothing is compared"
+            ));
+        }
         let settings = Settings {
             max_cells: self.max_cells,
             full_cells: self.full_cells,
@@ -178,7 +184,9 @@ impl Validate {
             Hunted::Integrality => Statement::Integrality,
             Hunted::Bounds => Statement::Bounds,
         };
-        let time = Duration::try_from_secs_f64(self.seconds).map_err(|_| miette!("--seconds: not a length of time"))?;
+        let time = Duration::try_from_secs_f64(self.seconds).map_err(|_| {
+            miette!(help = "give a number of seconds, 0 or more", "--seconds {}: is not a length of time", self.seconds)
+        })?;
         let catch = hunt(statement, self.seed, time, 5, stopped);
         if self.run.format == Format::Json {
             let shrunk: Vec<_> = catch

@@ -32,11 +32,10 @@ const INNER_BIAS: &str = ".lin.bias";
 const PROPOSED: usize = 6;
 
 /// What a tensor of attention is.
-pub(crate) const ATTENTION: &str =
-    "an attention layer's (GATConv and its like), whose messages depend on the attributes";
+const ATTENTION: &str = "an attention layer's (GATConv and its like), whose messages depend on the attributes";
 
 /// Tensors of convolutions that are no `A H W + b`, by a part of their names: what they are, and why they are refused.
-const FAMILIES: [(&str, &str); 9] = [
+const FAMILIES: [(&str, &str); 11] = [
     (".att_", ATTENTION),
     (".lin_l.", "a SAGEConv's (`lin_l`, `lin_r`), which has one weight for neighbours and another for the node itself"),
     (".lin_r.", "a SAGEConv's (`lin_l`, `lin_r`), which has one weight for neighbours and another for the node itself"),
@@ -48,6 +47,8 @@ const FAMILIES: [(&str, &str); 9] = [
         ".lin_root.",
         "a GraphConv's (`lin_rel`, `lin_root`), which has one weight for neighbours and another for the node itself",
     ),
+    (".edgeweights", "a SAGE layer's, which has one weight for neighbours and another for the node itself"),
+    (".nodeweights", "a SAGE layer's, which has one weight for neighbours and another for the node itself"),
     (".lins.", "a ChebConv's or TAGConv's (`lins`), which passes messages over several hops at once"),
     (".nn.", "a GINConv's (`nn`), whose layers have more than one linear map"),
     (".eps", "a GINConv's (`eps`), which weighs the node itself"),
@@ -55,7 +56,7 @@ const FAMILIES: [(&str, &str); 9] = [
 ];
 
 /// What kind of layer the tensor belongs to, where its name gives away that it is no graph convolution with one weight.
-pub(crate) fn foreign(names: &[String]) -> Option<(&str, &'static str)> {
+fn foreign(names: &[String]) -> Option<(&str, &'static str)> {
     // `nn.0.lin.weight` may be a convolution of a model called `nn`; `nn.0.weight` is a linear map inside one.
     let belongs = |name: &str, part: &str| match part {
         ".att_" => name.contains(part) || name.ends_with(".att"),
@@ -66,14 +67,30 @@ pub(crate) fn foreign(names: &[String]) -> Option<(&str, &'static str)> {
     FAMILIES.into_iter().find_map(|(part, kind)| Some((names.iter().find(|name| belongs(name, part))?.as_str(), kind)))
 }
 
+/// Why a network with such a layer is not read by the names of its tensors.
+pub(crate) fn foreign_layer(file: &str, names: &[String]) -> Option<FileError> {
+    let (entry, kind) = foreign(names)?;
+    let remedy = match kind {
+        ATTENTION => format!("the tensor is {kind}: attention is not certified"),
+        _ => format!(
+            "the tensor is {kind}: another layer than A H W + b. Renaming does not help: describe the network in \
+             the file's metadata (docs/model-format.md), which can hold such layers"
+        ),
+    };
+    Some(FileError::NotPlainGcn { file: file.into(), entry: entry.to_owned(), remedy })
+}
+
 /// The layers under these beginnings, first to last. Every tensor of the file must belong to one of them.
 pub(crate) fn layers(file: &str, shaped: &[Shaped], prefixes: &[String]) -> Result<ModelNames, FileError> {
+    let names: Vec<String> = shaped.iter().map(|(name, _)| name.clone()).collect();
     let mut sorted = Vec::new();
     for prefix in prefixes {
-        sorted.push(layer(shaped, prefix).ok_or_else(|| FileError::NoSuchLayer {
-            file: file.into(),
-            prefix: prefix.clone(),
-            found: listed(beginnings(shaped).iter().map(String::as_str)),
+        sorted.push(layer(shaped, prefix).ok_or_else(|| {
+            foreign_layer(file, &names).unwrap_or_else(|| FileError::NoSuchLayer {
+                file: file.into(),
+                prefix: prefix.clone(),
+                found: listed(beginnings(shaped).iter().map(String::as_str)),
+            })
         })?);
     }
     let used = |name: &String| {

@@ -50,7 +50,8 @@ pub enum FileError {
     /// Reading on would take more memory than a file may ask for.
     #[error("{file}: {entry}: {problem}")]
     #[diagnostic(help(
-        "use a smaller file: gcnproof refuses inputs that ask for more memory than real graphs and models need"
+        "{}: gcnproof refuses inputs that ask for more memory than real graphs and models need",
+        if entry.ends_with("shape") { "save the matrix's real `.shape`" } else { "use a smaller file" }
     ))]
     TooLarge {
         file: String,
@@ -133,7 +134,7 @@ pub enum FileError {
     },
     /// A value is NaN or infinite.
     #[error("{file}: `{entry}[{position}]` is {value}, which is not a finite number")]
-    #[diagnostic(help("repair the tool that wrote it, or train again: no verdict about it would mean anything"))]
+    #[diagnostic(help("{remedy}: no verdict about it would mean anything"))]
     NonFinite {
         file: String,
         entry: String,
@@ -141,6 +142,7 @@ pub enum FileError {
         position: String,
         /// `NaN`, `inf` or `-inf`.
         value: f64,
+        remedy: &'static str,
     },
     /// Attributes that are neither 0 nor 1.
     #[error(

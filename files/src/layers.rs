@@ -6,6 +6,7 @@ use crate::tensors::{Tensor, Tensors};
 use crate::{DenseMatrix, FileError, LayerFile, Precision};
 
 /// A layer's tensors as stored.
+#[derive(Clone)]
 struct Parts {
     weight: Tensor,
     bias: Option<Tensor>,
@@ -103,7 +104,10 @@ fn check(file: &str, parts: &[Parts]) -> Result<(), FileError> {
     };
     let transposed = parts.iter().all(|part| part.transposed);
     let (scheme, other) = if transposed { ("[out, in]", "[in, out]") } else { ("[in, out]", "[out, in]") };
-    let remedy = if self::misfit(parts, true).is_none() {
+    let backwards: Vec<Parts> = parts.iter().rev().cloned().collect();
+    let remedy = if self::misfit(&backwards, false).is_none() {
+        "the layers fit in the opposite order: `--layers` names the first layer first".into()
+    } else if self::misfit(parts, true).is_none() {
         format!(
             "the weights would fit if they were stored as {other}; by their names they must be {scheme}: \
              save them transposed (`.T`)"

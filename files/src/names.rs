@@ -2,7 +2,7 @@
 
 use crate::FileError;
 use crate::archive::listed;
-use crate::chosen::{self, ATTENTION, LayerNames, ModelNames};
+use crate::chosen::{self, LayerNames, ModelNames};
 use crate::error::SCHEMES;
 use std::collections::BTreeMap;
 
@@ -41,18 +41,8 @@ enum Role {
 /// changes what the network computes, and certifying the rest would certify another network.
 pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelNames, FileError> {
     let names: Vec<String> = shaped.iter().map(|(name, _)| name.clone()).collect();
-    if let Some((entry, kind)) = chosen::foreign(&names) {
-        return Err(FileError::NotPlainGcn {
-            file: file.into(),
-            entry: entry.to_owned(),
-            remedy: match kind {
-                ATTENTION => format!("the tensor is {kind}: attention is not certified"),
-                _ => format!(
-                    "the tensor is {kind}: another layer than A H W + b. Renaming does not help: describe the network in \
-                     the file's metadata (docs/model-format.md), which can hold such layers"
-                ),
-            },
-        });
+    if let Some(foreign) = chosen::foreign_layer(file, &names) {
+        return Err(foreign);
     }
     let proposed = || chosen::proposal(shaped);
     let known: Vec<_> = names.iter().filter_map(|name| Some((name, recognise(name)?))).collect();

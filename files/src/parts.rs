@@ -58,6 +58,9 @@ impl<'bytes> Reader<'bytes> {
         let data = self.take(&part("data"))?;
         let entries = data.flat()?;
         let sides = triplets::sides(&self.take(&part("shape"))?, entries)?;
+        if prefix == "adj" {
+            square(&data.file, &part("shape"), sides)?;
+        }
         let offsets = triplets::offsets(&self.take(&part("indptr"))?, sides.0, entries)?;
         let indices = triplets::indices(&self.take(&part("indices"))?, sides.1, entries)?;
         let Sorted { matrix, merged, zeros } =
@@ -168,14 +171,7 @@ impl<'bytes> Reader<'bytes> {
         matrix: SparseMatrix,
         options: &GraphOptions,
     ) -> Result<Pattern, FileError> {
-        if matrix.rows != matrix.columns {
-            return Err(FileError::Shape {
-                file: file.into(),
-                entry: entry.into(),
-                problem: format!("is {} by {}, but an adjacency is square", matrix.rows, matrix.columns),
-                remedy: "save one row and one column for each node".into(),
-            });
-        }
+        square(file, entry, (matrix.rows, matrix.columns))?;
         let total = matrix.entries();
         if let Some((count, row, column, value)) = other_than_one(&matrix) {
             if !options.unweight {
@@ -326,4 +322,17 @@ fn union(a: &Pattern, b: &Pattern) -> Pattern {
         both.offsets.push(both.indices.len());
     }
     both
+}
+
+/// An adjacency has a row and a column for each node.
+fn square(file: &str, entry: &str, (rows, columns): (usize, usize)) -> Result<(), FileError> {
+    if rows == columns {
+        return Ok(());
+    }
+    Err(FileError::Shape {
+        file: file.into(),
+        entry: entry.into(),
+        problem: format!("is {rows} by {columns}, but an adjacency is square"),
+        remedy: "save one row and one column for each node".into(),
+    })
 }

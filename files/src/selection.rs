@@ -109,7 +109,10 @@ fn selected(
         ),
         (false, true, false) if repeated => wrong(
             format!("holds only 0 and 1, like a mask, but has {} entries for {count} {what}", numbers.len()),
-            format!("save a mask with one entry for each of the {count} {what}, or ids (`np.flatnonzero(mask)`)"),
+            format!(
+                "if these are ids, write each of them once; save a mask with one entry for each of the {count} {what}, or its ids \
+                 (`np.flatnonzero(mask)`)"
+            ),
         ),
         _ => Ok(numbers.to_vec()),
     }

@@ -10,6 +10,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One tensor, finite, in C order.
+#[derive(Clone)]
 pub(crate) struct Tensor {
     pub name: String,
     pub shape: Vec<usize>,
@@ -175,7 +176,8 @@ fn sound(file: String, tensor: Tensor) -> Result<Tensor, FileError> {
             _ => at.to_string(),
         };
         let value = tensor.values[at];
-        return Err(FileError::NonFinite { file, entry: name.into(), position, value });
+        let remedy = "repair the tool that wrote it, or train again";
+        return Err(FileError::NonFinite { file, entry: name.into(), position, value, remedy });
     }
     Ok(tensor)
 }

@@ -112,6 +112,7 @@ pub(crate) fn finite(array: &Array) -> Result<Vec<f64>, FileError> {
             entry: array.name.clone(),
             position: array.position(at),
             value: values[at],
+            remedy: "save the graph or the matrix again with finite numbers",
         }),
     }
 }

@@ -49,6 +49,17 @@ pub enum ReportError {
         /// What contradicts what.
         problem: String,
     },
+    /// A node has more than one row.
+    #[error("{file}: node {node} has two rows")]
+    #[diagnostic(help(
+        "the file was changed after it was written, perhaps by putting two files together: keep one row for each node; \
+         `gcnproof join` puts the results of parts together"
+    ))]
+    Repeated {
+        file: String,
+        /// Which node.
+        node: u64,
+    },
     /// There is nothing to show.
     #[error("nothing to report: {files} no rows")]
     #[diagnostic(help("the run may have been stopped before its first row: run it again with --resume"))]

@@ -169,6 +169,11 @@ impl Report {
                 }
             }
         }
+        // Of several models some may have what a figure needs: it is missing where none has.
+        let is_drawn =
+            |number: usize| sheets.iter().any(|sheet| matches!(sheet, Sheet::Drawn(figure) if figure.number == number));
+        missing.retain(|(number, _)| !is_drawn(*number));
+        missing.dedup();
         let page = page::html(self, &sheets, &format!("{stem}-figures"));
         gcnproof_results::replace(out, page.as_bytes())?;
         Ok(Written { page: out.to_path_buf(), bytes: page.len(), figures: folder, drawn, missing })

@@ -115,6 +115,24 @@ impl Sources {
         Ok(sources)
     }
 
+    /// Is this the graph of all results that name theirs?
+    ///
+    /// # Errors
+    /// With the first file of another graph.
+    pub fn check_graph(&self, graph: &Path, digest: &str) -> Result<(), ReportError> {
+        let is_other = |source: &&Source| {
+            let known = source.run.as_ref().and_then(|run| run.description.as_ref().ok()?.input());
+            known.is_some_and(|input| input.graph != digest)
+        };
+        match self.files.iter().find(is_other) {
+            Some(source) => Err(ReportError::OtherGraph {
+                graph: graph.display().to_string(),
+                file: source.path.display().to_string(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn study(&mut self, folder: &Path) -> Result<(), ReportError> {
         let manifest = Manifest::load(folder)?;
         for model in &manifest.models {
@@ -173,7 +191,22 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
         }
         Some(Ok(Description::Table1(_)) | Err(_)) | None => guess(path)?,
     };
+    check_once(path, &rows)?;
     Ok(Source { path: path.to_path_buf(), name, named: false, rows, run, written: written(path) })
+}
+
+/// A node that had two rows would be counted twice.
+fn check_once(path: &Path, rows: &Rows) -> Result<(), ReportError> {
+    let mut nodes: Vec<u64> = match rows {
+        Rows::Nodes(rows) => rows.iter().map(|row| row.node).collect(),
+        Rows::Radii(rows) => rows.iter().map(|row| row.node).collect(),
+        _ => return Ok(()),
+    };
+    nodes.sort_unstable();
+    match nodes.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ReportError::Repeated { file: path.display().to_string(), node: pair[0] }),
+        None => Ok(()),
+    }
 }
 
 /// Verdicts against an attacker.

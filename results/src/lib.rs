@@ -22,6 +22,7 @@
 
 mod cell;
 mod column;
+pub mod contents;
 mod disk;
 mod error;
 mod format;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use gcnproof::{Graph, Network, NetworkError, Operator};
 use gcnproof_files::{FileError, GraphOptions, ModelFile, ModelOptions, PartFile, read_matrix};
+use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::{Identity, PartRecord};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use super::parts;
 pub use super::parts::Paths;
@@ -16,6 +17,18 @@ pub use super::parts::Paths;
 /// If the file is none.
 pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<Graph> {
     let file = gcnproof_files::read_graph(path, options).map_err(|error| no_graph(path, error))?;
+    Ok(Graph::from_file(file))
+}
+
+/// The same where no model is asked for.
+///
+/// # Errors
+/// If the file is none.
+pub fn read_graph_only(path: &Path, options: &GraphOptions) -> Result<Graph> {
+    let file = gcnproof_files::read_graph(path, options).map_err(|error| match is_model(path, &error) {
+        true => miette!(help = "give a graph file", "{}: is a model, but a graph is expected here", path.display()),
+        false => no_graph(path, error),
+    })?;
     Ok(Graph::from_file(file))
 }
 
@@ -32,17 +45,26 @@ pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<(Graph,
     })
 }
 
-/// Why a file is no graph; a model in its place is told.
+/// Why a file is no graph; what was found in its place is told.
 fn no_graph(path: &Path, error: FileError) -> miette::Report {
-    let safetensors = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"));
-    if matches!(error, FileError::Unreadable { .. }) || !(safetensors || gcnproof_files::read_model(path).is_ok()) {
-        return error.into();
+    let told = |what: &str| {
+        miette!(
+            help = "the graph comes first, then the model",
+            "{}: is {what}, but a graph is expected here",
+            path.display()
+        )
+    };
+    match contents_of(path) {
+        _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
+        Some(what) => told(what),
+        None if is_model(path, &error) => told("a model"),
+        None => error.into(),
     }
-    miette!(
-        help = "the graph comes first, then the model",
-        "{}: is a model, but a graph is expected here",
-        path.display()
-    )
+}
+
+fn is_model(path: &Path, error: &FileError) -> bool {
+    let safetensors = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"));
+    !matches!(error, FileError::Unreadable { .. }) && (safetensors || gcnproof_files::read_model(path).is_ok())
 }
 
 /// Reads a model.
@@ -53,17 +75,22 @@ pub fn read_model(path: &Path, options: &ModelOptions) -> Result<ModelFile> {
     gcnproof_files::read_model_with(path, options).map_err(|error| no_model(path, error))
 }
 
-/// Why a file is no model; a graph in its place is told.
+/// Why a file is no model; what was found in its place is told.
 fn no_model(path: &Path, error: FileError) -> miette::Report {
     let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    if matches!(error, FileError::Unreadable { .. }) || gcnproof_files::read_graph(path, &anything).is_err() {
-        return error.into();
+    let told = |what: &str| {
+        miette!(
+            help = "the graph comes first, then the model",
+            "{}: is {what}, but a model is expected here",
+            path.display()
+        )
+    };
+    match contents_of(path) {
+        _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
+        Some(what) => told(what),
+        None if gcnproof_files::read_graph(path, &anything).is_ok() => told("a graph"),
+        None => error.into(),
     }
-    miette!(
-        help = "the graph comes first, then the model",
-        "{}: is a graph, but a model is expected here",
-        path.display()
-    )
 }
 
 /// Labels that the model cannot predict, in words.
@@ -119,7 +146,9 @@ pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
     let rule = |name: &String| {
         name.parse().or_else(|unknown: String| {
             if Path::new(name).exists() {
-                Operator::from_plain(read_matrix(Path::new(name))?).into_diagnostic()
+                Operator::from_plain(read_matrix(Path::new(name))?)
+                    .into_diagnostic()
+                    .wrap_err_with(|| format!("--message-passing {name}"))
             } else {
                 Err(miette!(
                     help = "give one of the rules, or the path of a matrix file",
@@ -149,7 +178,8 @@ pub fn network(
         parts::check_model(&model, &rules, of)?;
     }
     let of_model = model.digest.clone();
-    let network = fit(model, &rules, graph, paths)?;
+    let network =
+        Network::from_file(model, &rules, graph).map_err(|error| misfit(&error, &by_layer(message_passing), paths))?;
     let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
     if let Some(part) = part {
         parts::check_hops(part, &network, paths)?;
@@ -169,18 +199,28 @@ pub fn network(
 /// # Errors
 /// If it does not fit.
 pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, paths: Paths) -> Result<Network> {
-    Network::from_file(model, rules, graph).map_err(|error| {
-        let help = match &error {
-            NetworkError::Attributes { .. } => {
-                "give the graph that the model was trained on, with all of its attributes"
-            }
-            NetworkError::PassingCount { .. } => {
-                "give --message-passing one rule, or one for each layer with commas between"
-            }
-            _ => "give a graph, a model and matrices that belong together",
-        };
-        miette!(help = help, "{} does not fit {}: {error}", paths.model.display(), paths.graph.display())
-    })
+    Network::from_file(model, rules, graph).map_err(|error| misfit(&error, &[], paths))
+}
+
+/// Why a model does not fit a graph; the rules of message passing as they were given name the files of matrices.
+fn misfit(error: &NetworkError, given: &[String], paths: Paths) -> miette::Report {
+    if let NetworkError::MatrixShape { layer, rows, columns, nodes } = error
+        && let Some(file) = given.get(layer - 1).or(given.last())
+    {
+        return miette!(
+            help = format!("give a matrix with a row and a column for each of the {nodes} nodes"),
+            "--message-passing {file}: the matrix is {rows}×{columns}, but {} has {nodes} nodes",
+            paths.graph.display()
+        );
+    }
+    let help = match error {
+        NetworkError::Attributes { .. } => "give the graph that the model was trained on, with all of its attributes",
+        NetworkError::PassingCount { .. } => {
+            "give --message-passing one rule, or one for each layer with commas between"
+        }
+        _ => "give a graph, a model and matrices that belong together",
+    };
+    miette!(help = help, "{} does not fit {}: {error}", paths.model.display(), paths.graph.display())
 }
 
 /// Rules by name; a matrix by its content, so that another file under the same name is another run.

@@ -22,6 +22,7 @@ pub mod input;
 pub mod known_radii;
 pub mod lists;
 pub mod ours;
+pub mod outputs;
 pub mod parts;
 pub mod proofs;
 pub mod question;

@@ -1,5 +1,6 @@
 //! Lists on the command line: ids and ranges, files with ids or masks; and numbers of flips.
 
+use std::num::IntErrorKind;
 use std::path::Path;
 
 use gcnproof::Graph;
@@ -8,12 +9,23 @@ use miette::{Result, miette};
 
 /// A number of flips.
 pub fn flips(text: &str) -> std::result::Result<usize, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number of flips: give a whole number, 0 or more"))
+    number_of(text, "flips")
 }
 
 /// A number of nodes.
 pub fn count(text: &str) -> std::result::Result<usize, String> {
-    text.parse().map_err(|_| format!("'{text}' is not a number of nodes: give a whole number, 0 or more"))
+    number_of(text, "nodes")
+}
+
+/// A number of things.
+///
+/// # Errors
+/// If it is none, in words.
+pub fn number_of(text: &str, things: &str) -> std::result::Result<usize, String> {
+    text.parse().map_err(|error: std::num::ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("'{text}' is too large a number of {things}: give at most {}", usize::MAX),
+        _ => format!("'{text}' is not a number of {things}: give a whole number, 0 or more"),
+    })
 }
 
 /// A list of ids: `3,17,20-25`, or the path of a file with ids or a mask. There are `count` of them; a range ends with the first
@@ -44,6 +56,16 @@ pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
         None => match list.rsplit_once(':').filter(|(file, _)| Path::new(file).exists()) {
             // One array of several, such as the mask of the training nodes beside a graph.
             Some((file, entry)) => Ok(read_selection(Path::new(file), Some(entry), count, what)?),
+            None if falling(list).is_some() => Err(miette!(
+                help = "write the smaller id of a range first, as in 20-25",
+                "'{list}' is no list of ids: {}",
+                falling(list).unwrap_or_default()
+            )),
+            None if missing_file(list).is_some() => Err(miette!(
+                help = "check the path before the colon; the name of an array stands after it",
+                "{}: there is no such file",
+                missing_file(list).unwrap_or_default()
+            )),
             None => Err(miette!(
                 help = "write ids and ranges like 3,17,20-25 (ids start at 0), the path of a file with one id per line or a \
                         mask, or an array of an .npz file as FILE.npz:NAME",
@@ -51,6 +73,21 @@ pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
             )),
         },
     }
+}
+
+/// The first range of a list that ends before it starts, in words.
+fn falling(list: &str) -> Option<String> {
+    list.split(',').find_map(|part| {
+        let (first, last) = part.trim().split_once('-')?;
+        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first > last).then(|| format!("{first} is more than {last}"))
+    })
+}
+
+/// The file of `FILE.npz:NAME` that is not there.
+fn missing_file(list: &str) -> Option<&str> {
+    let (file, _) = list.rsplit_once(':')?;
+    (Path::new(file).extension().is_some() && !Path::new(file).exists()).then_some(file)
 }
 
 /// The nodes that a command is about: all, or a list, in rising order.

@@ -17,6 +17,7 @@ use gcnproof_results::record::radius::RadiusRow;
 use miette::{Result, miette};
 
 use super::ids::Ids;
+use super::outputs::{NamedFile, check_distinct};
 use super::proofs::{Proofs, Written};
 use super::radius;
 use super::run::{Finished, Run};
@@ -137,6 +138,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
     /// If the network is not decided, labels are missing, or a file cannot be written.
     pub fn verdicts(self, proofs: Option<&Path>) -> Result<Found<A>> {
         self.check()?;
+        self.check_files(proofs)?;
         let prepared = A::prepare(&self)?;
         let description = A::description(&self);
         let start = Instant::now();
@@ -233,6 +235,15 @@ impl<A: Answered> NodeQuestion<'_, A> {
             Class::Labels => check_labels(self.graph, self.nodes, self.ids, self.network.class_count()),
             Class::Predicted => Ok(()),
         }
+    }
+
+    /// Rows and proofs go to two files.
+    fn check_files(&self, proofs: Option<&Path>) -> Result<()> {
+        let named = |option: &str, path: Option<&Path>| {
+            path.map(|path| NamedFile { option: option.into(), path: path.to_owned() })
+        };
+        let written = [named("--out", self.run.out.as_deref()), named("--proofs", proofs)];
+        check_distinct(&written.into_iter().flatten().collect::<Vec<_>>(), &[])
     }
 
     /// The ids of the nodes.

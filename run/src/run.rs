@@ -225,6 +225,13 @@ fn same_search(path: &Path, description: &Description) -> Result<()> {
 
 /// Makes a folder for output.
 pub fn make_folder(folder: &Path) -> Result<()> {
+    if folder.is_file() {
+        return Err(miette!(
+            help = "give the name of a folder: it is made if it is not there",
+            "{}: is a file, and a folder is meant",
+            folder.display()
+        ));
+    }
     std::fs::create_dir_all(folder).map_err(|error| {
         miette!(help = "choose a place where you may write", "{}: the folder cannot be made: {error}", folder.display())
     })

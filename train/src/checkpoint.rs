@@ -70,8 +70,8 @@ impl Trainer<'_> {
             problem,
             remedy,
         };
-        let again = "start again without --resume";
-        let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string(), again))?;
+        let again = "start again with --force in the place of --resume";
+        let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string(), "start again without --resume"))?;
         let damaged = || refuse("it is not a whole checkpoint".into(), again);
         let end = bytes.iter().position(|&b| b == b'\n').ok_or_else(damaged)?;
         let header: CheckpointHeader = serde_json::from_slice(&bytes[..end]).map_err(|_| damaged())?;
@@ -80,7 +80,7 @@ impl Trainer<'_> {
         }
         let run = serde_json::to_value(run).unwrap_or_default();
         if let Some(name) = first_difference(&header.run, &run) {
-            let remedy = "give the same arguments as the run that wrote it, or start again without --resume";
+            let remedy = "give the same arguments as the run that wrote it, or start again with --force in the place of --resume";
             return Err(refuse(format!("it belongs to another run (`{name}` differs)"), remedy));
         }
         let numbers: Vec<f64> = bytes[end + 1..]

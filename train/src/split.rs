@@ -31,7 +31,11 @@ impl FromStr for Share {
         let wrong = || format!("'{text}' is neither a percentage (`10%`) nor a number of nodes per class (`20`)");
         if let Some(percent) = text.strip_suffix('%') {
             let p: f64 = percent.trim().parse().map_err(|_| wrong())?;
-            return if p > 0.0 && p <= 100.0 { Ok(Share::Percent(p)) } else { Err(wrong()) };
+            return match p {
+                _ if p > 0.0 && p <= 100.0 => Ok(Share::Percent(p)),
+                _ if p > 100.0 => Err(format!("'{text}' is more than all nodes of a class: give at most 100%")),
+                _ => Err(wrong()),
+            };
         }
         match text.trim().parse() {
             Ok(0) | Err(_) => Err(wrong()),
@@ -105,6 +109,9 @@ impl Split {
         }
         if let Some(which) = listed(1) {
             notes.push(format!("class {which} has a single labelled node each"));
+        }
+        if labelled.len() == graph.node_count() {
+            notes.push("every node is labelled: no node is left whose class the model has not been told".into());
         }
         Ok(Split { labelled, unlabelled, classes, notes })
     }

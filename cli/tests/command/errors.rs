@@ -280,6 +280,30 @@ fn wrong_files() -> Bench {
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --bounds-only --out quick.csv");
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out rows.jsonl");
+    let rows = std::fs::read(bench.path("rows.jsonl")).unwrap();
+    bench.write("renamed.csv", &rows);
+    bench.write("two_rows.jsonl", &rows.repeat(2));
+    bench.write("page.html", b"<!DOCTYPE html>\n<title>Results</title>\n");
+    bench.write("twice.txt", b"0\n0\n");
+    bench.write("mine.csv", b"0\n1\n5\n");
+    bench.write("masks.npz", &npz(&[("mask", booleans(&[true; 2708]))]));
+    bench.write(
+        "other_sage.safetensors",
+        &safetensors(&[("0.sage.edgeweights", &[1, 1], &[1.0]), ("0.sage.nodeweights", &[1, 1], &[1.0])]),
+    );
+    for (name, sides, value) in
+        [("nan.npz", [2, 2], f64::NAN), ("wide.npz", [2, 1], 1.0), ("huge.npz", [2, 1 << 62], 1.0)]
+    {
+        bench.write(
+            name,
+            &npz(&[
+                ("adj_data", doubles(&[2], &[1.0, value])),
+                ("adj_indices", integers(&[1, 0])),
+                ("adj_indptr", integers(&[0, 1, 2])),
+                ("adj_shape", integers(&sides)),
+            ]),
+        );
+    }
     bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
     std::fs::create_dir(bench.path("proved")).unwrap();
     bench.write("proved/Q-5.jsonl", b"a proof\n");
@@ -305,7 +329,18 @@ const TABLE: &[(&str, &str)] = &[
     ("the same, looked at", "inspect no_attributes.npz"),
     ("a part where the whole is needed", "inspect parts/part-0.npz"),
     ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
+    ("numbers that are none", "certify nan.npz gcn.safetensors -Q 1"),
+    ("an adjacency that is not square", "certify wide.npz gcn.safetensors -Q 1"),
+    ("a shape that is none", "certify huge.npz gcn.safetensors -Q 1"),
+    ("a model in training", "train gcn.safetensors --loss ce --out new.safetensors"),
+    ("proofs in its place", "check done.jsonl cora.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
+    ("results in its place", "certify cora.npz rows.jsonl -Q 1"),
+    ("the same, looked at", "inspect rows.jsonl"),
+    ("SAGE layers under other names", "certify cora.npz other_sage.safetensors -Q 1"),
+    ("the same by `--layers`", "certify cora.npz other_sage.safetensors --layers 0.sage -Q 1"),
+    ("layers in the opposite order", "certify cora.npz gcn.safetensors --layers convs.1,convs.0 -Q 1"),
+    ("a matrix of another graph", "certify cora.npz gcn.safetensors -Q 1 --message-passing operator.npy"),
     ("half a file", "certify cora.npz half.safetensors -Q 1"),
     ("a graph in its place", "certify cora.npz cora.npz -Q 1"),
     ("a file of `torch.save`", "certify cora.npz gcn.pt -Q 1"),
@@ -333,6 +368,14 @@ const TABLE: &[(&str, &str)] = &[
     ("a mistyped id", "certify cora.npz gcn.safetensors -Q 1 --nodes mistyped.txt"),
     ("text in UTF-16", "certify cora.npz gcn.safetensors -Q 1 --nodes utf16.txt"),
     ("a node below 0", "certify cora.npz gcn.safetensors -Q 1 --nodes -1"),
+    ("an id twice", "certify cora.npz gcn.safetensors -Q 1 --nodes twice.txt"),
+    ("a range from the end", "certify cora.npz gcn.safetensors -Q 1 --nodes 5-2"),
+    ("a mask of a file that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes nosuch.npz:test_mask"),
+    ("several nodes for one", "explain cora.npz gcn.safetensors --node 0,1"),
+    ("a node below 0 for one", "explain cora.npz gcn.safetensors --node -1"),
+    ("too few local budgets", "certify cora.npz gcn.safetensors -Q 1 --local-file three_budgets.txt"),
+    ("local budgets twice", "certify cora.npz gcn.safetensors -Q 1 -q 2 --local-file three_budgets.txt"),
+    ("a budget that is too large", "certify cora.npz gcn.safetensors -Q 99999999999999999999999"),
     ("no budget", "certify cora.npz gcn.safetensors"),
     ("a budget below 0", "certify cora.npz gcn.safetensors -Q -1"),
     ("a local budget below 0", "certify cora.npz gcn.safetensors -Q 1 -q -1%"),
@@ -344,6 +387,26 @@ const TABLE: &[(&str, &str)] = &[
     ("a limit for one bound", "certify cora.npz gcn.safetensors -Q 1 --bound paper --time-limit 5"),
     ("a search and none", "certify cora.npz gcn.safetensors -Q 1 --bounds-only --complete"),
     ("a limit that is none", "certify cora.npz gcn.safetensors -Q 1 --time-limit soon"),
+    ("bounds and a search", "certify cora.npz gcn.safetensors -Q 1 --omega optimal --complete"),
+    ("a gap without `--minimize`", "certify cora.npz gcn.safetensors -Q 1 --gap 0.1"),
+    ("a gap below 0", "certify cora.npz gcn.safetensors -Q 1 --minimize --gap -1"),
+    ("fractions without `--minimize`", "certify cora.npz gcn.safetensors -Q 1 --exact-margins"),
+    ("a roundoff without `--deployed`", "certify cora.npz gcn.safetensors -Q 1 --unit-roundoff 2^-8"),
+    ("another format", "certify cora.npz gcn.safetensors -Q 1 --deployed bfloat16"),
+    ("an error below 0", "certify cora.npz gcn.safetensors -Q 1 --deployed float32 --operator-error -1"),
+    ("a work limit below 0", "check cora.npz gcn.safetensors done.jsonl -Q 1 --work-limit -1"),
+    ("proofs of `radius`", "radius cora.npz gcn.safetensors --proofs proofs.jsonl"),
+    ("`--minimize` of `radius`", "radius cora.npz gcn.safetensors --minimize"),
+    ("`--out` of `explain`", "explain cora.npz gcn.safetensors --node 0 --out told.json"),
+    ("an option that is none", "certify cora.npz gcn.safetensors -Q 1 --zzzzzzzz"),
+    ("**Training**", ""),
+    ("a seed below 0", "train cora.npz --loss ce --out new.safetensors --seed -1"),
+    ("a step below 0", "train cora.npz --loss ce --out new.safetensors --learning-rate -0.1"),
+    ("more than all labels", "train cora.npz --loss ce --out new.safetensors --split 150%"),
+    ("a folder that is not there", "train cora.npz --loss ce --out nosuch/new.safetensors"),
+    ("model and checkpoint in one file", "train cora.npz --loss ce --out new.safetensors --checkpoint new.safetensors"),
+    ("model and log in one file", "train cora.npz --loss ce --out new.safetensors --log new.safetensors"),
+    ("a damaged checkpoint", "train cora.npz --loss ce --out new.safetensors --checkpoint notes.txt --resume"),
     ("**Removed edges**", ""),
     ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
     ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
@@ -369,6 +432,10 @@ const TABLE: &[(&str, &str)] = &[
     ("budgets that are no range", "collective cora.npz gcn.safetensors -q 1 --budgets 100-20"),
     ("a step without a range", "collective cora.npz gcn.safetensors -q 1 --budgets 100:20"),
     ("a budget below 0", "collective cora.npz gcn.safetensors -q 1 --budgets -1"),
+    ("removed edges", "collective cora.npz gcn.safetensors --budgets 2 -E 3"),
+    ("logits", "collective cora.npz gcn.safetensors --budgets 2 --logits logits.npz"),
+    ("swaps below 0", "collective cora.npz gcn.safetensors --budgets 2 --swaps -1"),
+    ("a file for a folder", "collective cora.npz gcn.safetensors --budgets 2 --nodes 0-5 --proofs notes.txt"),
     (
         "radii and a search for them",
         "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --radii radii.csv --complete",
@@ -403,7 +470,19 @@ const TABLE: &[(&str, &str)] = &[
     ("a format that is none", "certify cora.npz gcn.safetensors -Q 1 --out rows.txt"),
     ("proofs under another ending", "certify cora.npz gcn.safetensors -Q 1 --proofs proofs.json"),
     ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
+    ("rows and proofs in one file", "certify cora.npz gcn.safetensors -Q 1 --out one.jsonl --proofs ./one.jsonl"),
+    ("rows over a list", "certify cora.npz gcn.safetensors -Q 1 --nodes mine.csv --out mine.csv --force"),
+    ("rows over an array", "certify cora.npz gcn.safetensors -Q 1 --nodes masks.npz:mask --out masks.npz --force"),
+    ("a file for the folder of a study", "study cora.npz gcn.safetensors --out notes.txt"),
+    ("a file for the folder of parts", "partition cora.npz gcn.safetensors --parts 2 --out notes.txt"),
     ("results that are not there", "report nosuch"),
+    ("proofs in the place of results", "report done.jsonl"),
+    ("an array in the place of results", "report operator.npy"),
+    ("a page in the place of results", "report page.html"),
+    ("a graph to be summed up", "summary cora.npz"),
+    ("JSON lines under another name", "summary renamed.csv"),
+    ("results of another graph", "summary rows.jsonl --graph small.npz"),
+    ("a node with two rows", "summary two_rows.jsonl"),
     ("a graph in the place of results", "report cora.npz"),
     ("a model in the place of results", "report gcn.safetensors"),
     ("proofs with other message passing", "check cora.npz gcn.safetensors done.jsonl --message-passing mean"),
@@ -472,6 +551,28 @@ fn the_table_of_wrong_files() {
         table, written,
         "write docs/errors.md anew: GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors"
     );
+}
+
+/// What is refused before it is written leaves every file as it was, and what has no effect is told.
+#[test]
+fn nothing_is_lost_in_silence() {
+    let bench = Bench::new();
+    bench.write("mine.csv", b"0\n1\n5\n");
+    bench.refused("certify cora.npz gcn.safetensors -Q 1 --nodes mine.csv --out mine.csv --force", 2);
+    assert_eq!(std::fs::read(bench.path("mine.csv")).unwrap(), b"0\n1\n5\n");
+    bench.refused("train cora.npz --loss ce --epochs 1 --out gcn.safetensors --log ./gcn.safetensors --force", 2);
+    for (options, told) in [
+        ("--epochs 1 --hinge-weight 3", "--hinge-weight has no effect with --loss ce"),
+        ("--epochs 1 --split 99999", "every node is labelled"),
+        ("--epochs 0", "untrained"),
+        ("--epochs 5 --learning-rate 1e30", "always answering the largest class is right about"),
+    ] {
+        let done = bench.run(&format!("train cora.npz --loss ce --out new.safetensors --force {options}"));
+        let notes = joined(&done.stderr);
+        assert!(done.status.success() && notes.contains(told), "{options}: {notes}");
+    }
+    let done = bench.run("train cora.npz --loss ce --out new.safetensors --force --epochs 20");
+    assert!(done.status.success() && done.stderr.is_empty(), "{}", text(&done.stderr));
 }
 
 #[test]

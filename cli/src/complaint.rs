@@ -1,0 +1,149 @@
+//! What clap finds wrong with the command line, where more can be said of it: options of other commands, options that need
+//! another one, and values that are no numbers.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use miette::{Report, miette};
+
+/// A better message, if there is one.
+pub fn complaint(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<Report> {
+    let said: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    let name = *said.first()?;
+    command.find_subcommand(name)?;
+    match error.kind() {
+        ErrorKind::UnknownArgument => unknown_option(error, command, name),
+        ErrorKind::MissingRequiredArgument => missing_companion(error, &said),
+        ErrorKind::ValueValidation => no_number(error, name),
+        ErrorKind::InvalidValue => other_format(error),
+        _ => None,
+    }
+}
+
+/// What an error says of one thing.
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) => texts.first().cloned(),
+        _ => None,
+    }
+}
+
+/// Options about removed edges, which some commands do not decide.
+const EDGES: [&str; 8] = [
+    "-E",
+    "-e",
+    "--edges",
+    "--edges-global",
+    "--edges-local",
+    "--edges-local-file",
+    "--keep-one-edge",
+    "--freeze-edges",
+];
+
+/// An option that the command does not have: another command may.
+fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<Report> {
+    let option = text(error, ContextKind::InvalidArg).filter(|option| option.starts_with('-'))?;
+    let others: Vec<&str> = command
+        .get_subcommands()
+        .filter(|other| other.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, &option)))
+        .map(Command::get_name)
+        .collect();
+    let help = match (name, option.as_str()) {
+        ("collective" | "study" | "validate" | "export" | "train", option) if EDGES.contains(&option) => {
+            return Some(miette!(
+                help = "removed edges are decided node by node: `gcnproof certify GRAPH MODEL --edges remove -E 5`",
+                "{option}: {name} is about flips of attributes, not about removed edges"
+            ));
+        }
+        ("radius", "--proofs") => {
+            "radius writes no proofs: `gcnproof certify GRAPH MODEL -Q N --proofs FILE` does, for one Q".into()
+        }
+        ("explain", "--out") => "explain writes to standard output: `gcnproof explain … --format json > FILE`".into(),
+        ("explain", "--threads") => "explain decides one node, on one thread: leave the option out".into(),
+        _ if !others.is_empty() => {
+            format!("it is an option of {}; `gcnproof {name} --help` lists those of {name}", others.join(", "))
+        }
+        // A slip of the keyboard: clap knows the option that is meant.
+        _ if error.get(ContextKind::SuggestedArg).is_some() => return None,
+        _ => format!("`gcnproof {name} --help` lists its options"),
+    };
+    Some(miette!(help = help, "{name} has no option {option}"))
+}
+
+fn is_called(arg: &Arg, option: &str) -> bool {
+    match option.strip_prefix("--") {
+        Some(long) => arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&long)),
+        None => arg.get_short().is_some_and(|short| option.strip_prefix('-') == Some(&short.to_string())),
+    }
+}
+
+/// Options that mean something only together with another one, and what is to be added.
+const COMPANIONS: [(&str, &str, &str); 9] = [
+    ("--gap", "--minimize", "--minimize"),
+    ("--exact-margins", "--minimize", "--minimize"),
+    ("--operator-error", "--deployed", "--deployed float32"),
+    ("--flush-subnormals", "--deployed", "--deployed float32"),
+    ("--unit-roundoff", "--deployed", "--deployed float32"),
+    ("--max-E", "--edges", "--edges remove"),
+    ("-E", "--edges", "--edges remove"),
+    ("--resume", "--out", "--out FILE"),
+    ("--seconds", "--hunt", "--hunt integrality"),
+];
+
+/// An option without the one that it needs: both are named.
+fn missing_companion(error: &clap::Error, said: &[&str]) -> Option<Report> {
+    let missing = text(error, ContextKind::InvalidArg)?;
+    let missing = missing.split_whitespace().next()?;
+    let is_said = |option: &str| said.iter().any(|word| word.split('=').next() == Some(option));
+    let (option, needed, added) =
+        COMPANIONS.into_iter().find(|(option, needed, _)| *needed == missing && is_said(option))?;
+    Some(miette!(help = format!("add {added}, or leave {option} out"), "{option} needs {needed}"))
+}
+
+/// A value that is no number, or none that fits.
+fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
+    let problem = error.source()?.to_string();
+    let (option, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
+    let option = option.split_whitespace().next()?;
+    let is_real = problem.contains("float");
+    if !is_real && !problem.contains("digit") && !problem.contains("number too") && !problem.contains("integer") {
+        return None;
+    }
+    let wanted = if is_real { "a number" } else { "a whole number, 0 or more" };
+    let help = match (name, option) {
+        ("explain" | "export", "--node") => {
+            "give the id of one node, from 0; `gcnproof certify --nodes` takes lists".into()
+        }
+        (_, "--class" | "--reference") => {
+            "give the number of a class, from 0; `gcnproof inspect GRAPH` tells how many there are".into()
+        }
+        _ => format!("give {wanted}"),
+    };
+    Some(match value.parse::<f64>() {
+        Ok(number) if number < 0.0 => miette!(help = help, "{option} {value}: '{value}' is less than 0"),
+        _ if problem.contains("too large") => miette!(help = "give a smaller number", "{option} {value}: is too large"),
+        _ => miette!(help = help, "{option} {value}: '{value}' is not {wanted}"),
+    })
+}
+
+/// Formats of numbers that are described by their unit roundoff.
+fn other_format(error: &clap::Error) -> Option<Report> {
+    let (option, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
+    if !option.starts_with("--deployed") {
+        return None;
+    }
+    Some(match value.to_lowercase().as_str() {
+        "bfloat16" | "bf16" => miette!(
+            help = "give --deployed float32 --unit-roundoff 2^-8: bfloat16 has the range of float32",
+            "--deployed {value}: this format is described by its unit roundoff"
+        ),
+        _ => miette!(
+            help = "give --deployed float32, and for a shorter format with the same range its --unit-roundoff, \
+                    such as 2^-8 for bfloat16",
+            "--deployed {value}: verdicts are for float32, or for formats with the range of float32"
+        ),
+    })
+}

@@ -1,0 +1,94 @@
+//! The files that a command writes: each has a name of its own, and none is a file that the command reads.
+
+use std::path::{Path, PathBuf};
+
+use miette::{Result, miette};
+
+/// A file, and the option or argument that names it.
+#[derive(Clone, Debug)]
+pub struct NamedFile {
+    /// As the user has it: `--out`, `GRAPH`.
+    pub option: String,
+    /// Where it is, or will be.
+    pub path: PathBuf,
+}
+
+/// Refuses to write two things to one file, or over what is read: the last one written would be all that is left.
+///
+/// # Errors
+/// With the first two options that name the same file.
+pub fn check_distinct(written: &[NamedFile], read: &[NamedFile]) -> Result<()> {
+    for (at, one) in written.iter().enumerate() {
+        if let Some(other) = written[..at].iter().find(|other| same_file(&one.path, &other.path)) {
+            return Err(miette!(
+                help = "give each of them a file of its own",
+                "{} and {} name the same file, {}: only one of them would be left",
+                other.option,
+                one.option,
+                one.path.display()
+            ));
+        }
+        if let Some(input) = read.iter().find(|input| same_file(&one.path, &input.path)) {
+            return Err(miette!(
+                help = format!("choose another name for {}", one.option),
+                "{} {}: is also the file of {}, which would be overwritten",
+                one.option,
+                one.path.display(),
+                input.option
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A file can be written only into a folder that is there: said before hours of work, not after.
+///
+/// # Errors
+/// If there is no such folder, or a folder has the name of the file.
+pub fn check_folder(file: &NamedFile) -> Result<()> {
+    let (option, path) = (&file.option, &file.path);
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent.filter(|parent| !parent.is_dir()) {
+        Some(parent) => Err(miette!(
+            help = format!("make the folder first (`mkdir -p {}`), or choose another place", parent.display()),
+            "{option} {}: the folder {} does not exist",
+            path.display(),
+            parent.display()
+        )),
+        None if path.is_dir() => Err(miette!(
+            help = "give the name of a file inside it",
+            "{option} {}: is a folder, and a file is meant",
+            path.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Do both paths lead to one file, whether it is there or not?
+fn same_file(one: &Path, other: &Path) -> bool {
+    place(one) == place(other)
+}
+
+/// The path without links and dots, as far as it exists.
+fn place(path: &Path) -> PathBuf {
+    if let Ok(found) = path.canonicalize() {
+        return found;
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (parent.canonicalize(), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_has_many_paths() {
+        assert!(same_file(Path::new("new.csv"), Path::new("./new.csv")));
+        assert!(same_file(Path::new("Cargo.toml"), Path::new("src/../Cargo.toml")));
+        assert!(!same_file(Path::new("new.csv"), Path::new("src/new.csv")));
+    }
+}
