@@ -122,7 +122,8 @@ def nothing_left(what: str, more: dict[str, Any]) -> None:
         taken = {call: _names(call) for call in ("certify", "radius", "collective", "explain", "check", "train", "study", "validate")}
         own = taken.pop(what, set().union(*taken.values()))
         near = difflib.get_close_matches(name, sorted(own), 1)
-        others = [call for call, names in taken.items() if name in names]
+        slip = bool(difflib.get_close_matches(name, sorted(own), 1, 0.85))
+        others = [] if slip else [call for call, names in taken.items() if name in names]
         hint = f": {what} has no {name}; {' and '.join(others[:2])} {'has' if len(others) == 1 else 'have'}" if others else f": is {near[0]} meant?" if near else ""
         raise TypeError(f"{what}() got an unexpected keyword argument {name!r}{hint}")
 

@@ -201,7 +201,7 @@ def explain(
     on_edges = isinstance(found, Edges)
     execution = execution_of(deployed, found, said)
     nothing_left("explain", said)
-    asked = Asked(found, int(node), "predicted", not on_edges, on_edges, time_limit, execution, tight=True)
+    asked = Asked(found, int(node), "predicted", None if on_edges else True, on_edges, time_limit, execution, tight=True)
     count = _threads(threads)
     return Explanation(*asked.question(Subject.of(model, data, call)).explain(count))
 

@@ -205,10 +205,12 @@ def checked_edges(edges: np.ndarray, nodes: int, error: type[Exception]) -> np.n
     wrong = np.argwhere((edges < 0) | (edges >= nodes))
     if len(wrong):
         row, column = wrong[0].tolist()
-        remedy = "ids start at 0, and each is a row of `x`: leave out edges that are padding (`edge_index[:, (edge_index >= 0).all(0)]`), or give `x` a row for every node"
-        if edges.min() > 0 and edges.max() == nodes:
+        remedy = "give `x` a row for every node, or leave that edge out"
+        if edges[row, column] < 0:
+            remedy = "ids start at 0; leave out edges that are padding: `edge_index[:, (edge_index >= 0).all(0)]`"
+        elif edges.min() > 0 and edges.max() == nodes:
             remedy = "ids start at 0, and these seem to start at 1: use `edge_index - 1`"
-        raise error(f"`edge_index[{row}, {column}]` is {edges[row, column]}, but the graph has nodes 0 to {nodes - 1}. Remedy: {remedy}")
+        raise error(f"`edge_index[{row}, {column}]` is {edges[row, column]}, but `x` has {nodes} rows: nodes 0 to {nodes - 1}. Remedy: {remedy}")
     return edges
 
 
