@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +12,9 @@ from typing import Any, Literal, TypedDict
 
 from . import _native
 from .attack import Edges, Execution, Flips
-from .errors import InputError, warn
+from .errors import InputError, pythonic, warn
 from .graph import Graph
-from .selection import Subject, selected
+from .selection import Subject, chosen, in_words, path_of, same_file, switch
 
 Path = str | os.PathLike[str]
 Deployed = Literal["float32"] | Execution | None
@@ -67,9 +68,13 @@ class Asked:
 
     def __post_init__(self) -> None:
         if isinstance(self.nodes, str):
-            raise InputError(f"nodes={self.nodes!r}: a text", f"give the mask itself, such as nodes=data.{self.nodes}, ids, or a slice")
+            raise in_words(self.nodes, "nodes")
         if self.class_ not in ("predicted", "labels"):
             raise InputError(f"class_={self.class_!r}", "give 'predicted' or 'labels'")
+        if self.complete is not None:
+            switch(self.complete, "complete", "give True for a search without a limit, False for bounds alone, or leave it out")
+        if switch(self.minimize, "minimize") and self.complete is not None and not self.complete:
+            raise InputError("complete=False together with minimize=True: exact minima need a search, and complete=False excludes it", "leave one of them out")
         limit = self.time_limit
         if limit is not None and (isinstance(limit, (bool, str)) or not float(limit) >= 0):
             raise InputError(f"time_limit={limit!r}", "give a number of seconds, 0 or more")
@@ -78,10 +83,10 @@ class Asked:
         """As the native module takes it: the attacker, and the rest."""
         flips = self.attack if isinstance(self.attack, Flips) else None
         return self.attack._native(graph), {
-            "nodes": selected(self.nodes, graph.node_count),
+            "nodes": chosen(self.nodes, graph.node_count),
             "class_": self.class_,
             # What one bound certifies is asked without a search, unless `complete` says otherwise.
-            "complete": False if self.complete is None and flips and flips.bound != "best" else self.complete,
+            "complete": (False if flips and flips.bound != "best" else None) if self.complete is None else bool(self.complete),
             "minimize": bool(self.minimize),
             "time_limit": None if self.time_limit is None else float(self.time_limit),
             "bound": flips.bound if flips else "best",
@@ -99,8 +104,14 @@ class Asked:
 
 def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, Any]) -> dict[str, Any]:
     """Where rows and proofs go; `resume` and `force` are taken out of the other arguments."""
-    paths = {name: None if path is None else os.fspath(path) for name, path in (("proofs", proofs), ("out", out))}
-    files = {**paths, "resume": bool(more.pop("resume", False)), "force": bool(more.pop("force", False))}
+    examples = {"proofs": "proofs.jsonl.zst", "out": "results.parquet"}
+    paths = {
+        name: None if path is None else path_of(path, name, f"give the path of a file, such as {name}={examples[name]!r}")
+        for name, path in (("proofs", proofs), ("out", out))
+    }
+    if same_file(proofs, out):
+        raise InputError(f"out and proofs name the same file, {paths['out']}", "rows and proofs need a file each: choose another name for one of them")
+    files = {**paths, **{name: switch(more.pop(name, False), name) for name in ("resume", "force")}}
     nothing_left(what, more)
     return files
 
@@ -108,16 +119,34 @@ def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, A
 def nothing_left(what: str, more: dict[str, Any]) -> None:
     """Raises about arguments that nobody has taken."""
     for name in more:
-        known = [*Short.__annotations__, *("resume", "force", "bound", "margins", "complete", "minimize", "nodes", "threads", "progress", "time_limit", "deployed", "call")]
-        near = difflib.get_close_matches(name, known, 1)
-        raise TypeError(f"{what}() got an unexpected keyword argument {name!r}" + (f": is {near[0]} meant?" if near else ""))
+        taken = {call: _names(call) for call in ("certify", "radius", "collective", "explain", "check", "train", "study", "validate")}
+        own = taken.pop(what, set().union(*taken.values()))
+        near = difflib.get_close_matches(name, sorted(own), 1)
+        slip = bool(difflib.get_close_matches(name, sorted(own), 1, 0.85))
+        others = [] if slip else [call for call, names in taken.items() if name in names]
+        hint = f": {what} has no {name}; {' and '.join(others[:2])} {'has' if len(others) == 1 else 'have'}" if others else f": is {near[0]} meant?" if near else ""
+        raise TypeError(f"{what}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def _names(call: str) -> set[str]:
+    """The names of the arguments of a call, those behind its ** among them."""
+    import gcnproof
+
+    function = getattr(gcnproof, call)
+    names: set[str] = set()
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            names |= set(function.__globals__[parameter.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__)
+        else:
+            names.add(parameter.name)
+    return names
 
 
 def tell(facts: dict[str, Any]) -> None:
     """Passes on what a run has noted."""
     for note in facts.get("notes", []):
         if note.startswith(("note: ", "warning: ")):
-            warn(note.split(": ", 1)[1])
+            warn(pythonic(note.split(": ", 1)[1]))
 
 
 @contextmanager

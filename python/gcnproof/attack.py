@@ -46,8 +46,8 @@ class Flips:
             "Q": int(self.Q or 0),
             "q": local(self.q, graph.node_count),
             "direction": self.direction,
-            "freeze_nodes": selected(self.freeze_nodes, graph.node_count) or [],
-            "freeze_attributes": selected(self.freeze_attributes, graph.attribute_count, "attributes") or [],
+            "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
+            "freeze_attributes": selected(self.freeze_attributes, graph.attribute_count, "attributes", "freeze_attributes") or [],
         }
 
 
@@ -77,7 +77,7 @@ class Edges:
             "E": int(self.remove or 0),
             "e": None if self.at_node is None else local(self.at_node, graph.node_count, "e"),
             "keep_one": bool(self.keep_one_edge),
-            "freeze_nodes": selected(self.freeze_nodes, graph.node_count) or [],
+            "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
             "freeze_edges": _pairs(self.freeze_edges),
         }
 

@@ -13,9 +13,10 @@ from . import _native
 from .asking import Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
 from .attack import Edges, Execution, Flips, attack_of, execution_of
 from .errors import InputError
+from .graph import _array
 from .progress import Listener, Progress
 from .results import Explanation, Proofs, Radii, Results
-from .selection import Subject, threads as _threads, whole
+from .selection import Subject, keep_inputs, path_of, threads as _threads, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Call = Callable[[Any, Any], Any] | None
 Attack = Flips | Edges
 
-LIMIT = 40
-"""The largest Q or E that `radius` looks at if nothing is said."""
+LIMIT = 1000
+"""The largest Q or E that `radius` looks at if nothing is said, as on the command line."""
 
 
 def certify(
@@ -101,10 +102,11 @@ def answered(
     what: str, results: Any, bound: tuple[Any, Any, Any], asked: Asked, files: dict[str, Any], threads: int | None, progress: bool | Listener
 ) -> Any:
     """Reads the model, and asks."""
-    count = _threads(threads)
+    count, bar = _threads(threads), Progress(progress, what)
     subject = Subject.of(*bound)
+    keep_inputs(files, model=subject.model, graph=subject.file)
     question = asked.question(subject)
-    with Progress(progress, what) as listener, keeping(results, subject):
+    with bar as listener, keeping(results, subject):
         rows, facts = question.answer(files, count, listener)
     tell(facts)
     return results(rows, facts, subject.graph, subject.data)
@@ -140,7 +142,7 @@ def radius(
         gcnproof.radius(model, data, 0.01, max_Q=100)                # the same in short: the budget of a node, and the limit
         gcnproof.radius(model, data, Edges(at_node=3, remove=20))    # the same for E, the number of removed edges
 
-    Without a limit Q and E are looked at up to 40, and the results say how many nodes withstand that. The other arguments are those of `certify`.
+    Without a limit Q and E are looked at up to 1000, as on the command line, and the results say how many nodes withstand that. The other arguments are those of `certify`.
     """
     said = dict(more)
     asked = radii(said, attack, q, nodes=nodes, complete=complete, time_limit=time_limit, deployed=deployed)
@@ -163,6 +165,9 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
         raise InputError(f"{name} together with {type(found).__name__}", f"say {own}")
     said = found.Q if isinstance(found, Flips) else found.remove
     limit = whole(limits[own], own, what) if own in limits else LIMIT if said is None else said
+    if limit != (limit if said is None else said):
+        inside = f"Flips(Q={said})" if own == "max_Q" else f"Edges(remove={said})"
+        raise InputError(f"{own}={limit} together with {inside}: two limits", f"say one of them: {inside} means the same as {own}={said}")
     found = dataclasses.replace(found, Q=limit) if isinstance(found, Flips) else dataclasses.replace(found, remove=limit)
     return Asked(found, execution=execution_of(deployed, found, more), radii=True, **asked)
 
@@ -196,7 +201,7 @@ def explain(
     on_edges = isinstance(found, Edges)
     execution = execution_of(deployed, found, said)
     nothing_left("explain", said)
-    asked = Asked(found, int(node), "predicted", not on_edges, on_edges, time_limit, execution, tight=True)
+    asked = Asked(found, int(node), "predicted", None if on_edges else True, on_edges, time_limit, execution, tight=True)
     count = _threads(threads)
     return Explanation(*asked.question(Subject.of(model, data, call)).explain(count))
 
@@ -256,16 +261,23 @@ def check(
         "bound": None if bound is None else whole(bound, "bound", "predictions"),
         "attacked_nodes": None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
     }
-    limit, count = whole(work_limit, "work_limit", "times the default"), _threads(threads)
+    path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote")
+    limit, count, bar = whole(work_limit, "work_limit", "times the default"), _threads(threads), Progress(progress, "check")
     subject = Subject.of(model, data, call)
     claim = None
     if asked is not None:
         attacker, rest = asked.native(subject.graph)
         claim = {"attack": attacker, "asked": rest, **extent}
-    if not os.path.exists(proofs):
-        raise InputError(f"{os.fspath(proofs)}: cannot be read: there is no such file", "give the file that certify(…, proofs=…) wrote")
-    with Progress(progress, "check") as listener:
-        facts = _native.check(subject.graph._native(), subject.network, os.fspath(proofs), claim, exact, limit, count, listener)
+    if not os.path.exists(path):
+        raise InputError(f"{path}: cannot be read: there is no such file", "give the file that certify(…, proofs=…) wrote")
+    with bar as listener:
+        try:
+            facts = _native.check(subject.graph._native(), subject.network, path, claim, exact, limit, count, listener)
+        except InputError as error:
+            problem, expected, _ = error.message.partition("but a file of proofs is expected here")
+            if not expected:
+                raise
+            raise InputError(problem + expected, "give the file that certify(…, proofs=…) wrote: check(model, data, 'proofs.jsonl.zst', …)") from None
     answers = facts["verdicts"] if facts["answers"] is None else facts["answers"]
     found_verdicts = {int(node): str(verdict) for node, verdict in answers}
     return Proofs(facts["proved"], facts["success"], facts["accepted"], facts["rejected"], found_verdicts, list(facts["unmet"]), facts)
@@ -276,6 +288,19 @@ check.__doc__ = f"{check.__doc__}\n{_native.RULES}\n"
 
 def logits(model: Any, data: Any, flips: Any = (), *, call: Call = None) -> np.ndarray:
     """The logits of all nodes in float64, nodes × classes, with the attributes at `flips`, pairs of (node, attribute), flipped."""
-    pairs = [(int(node), int(attribute)) for node, attribute in flips]
+    pairs = _flipped(flips)
     subject = Subject.of(model, data, call)
     return subject.network.logits(subject.graph._native(), pairs)
+
+
+def _flipped(flips: Any) -> list[tuple[int, int]]:
+    """Flips as pairs of a node and an attribute."""
+    try:
+        found = _array(list(flips) if isinstance(flips, (set, frozenset)) else flips)
+    except (TypeError, ValueError):
+        found = np.zeros(1)  # Rows of different lengths.
+    if found.size == 0:
+        return []
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise InputError(f"flips={flips!r}", "flips are pairs (node, attribute): [(0, 17), (3, 5)]")
+    return [(int(node), int(attribute)) for node, attribute in found]

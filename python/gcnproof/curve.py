@@ -13,10 +13,10 @@ from . import _native
 from .asking import Asked, Class, Path, Written, files_of, keeping, tell
 from .attack import Edges, Flips, execution_of
 from .calls import Call, _attack
-from .errors import InputError
+from .errors import LABORATORY, InputError
 from .progress import Listener, Progress
 from .results import Radii
-from .selection import Subject, budgets as _budgets, is_path, threads as _threads, whole
+from .selection import Subject, budgets as _budgets, is_path, keep_inputs, threads as _threads, whole
 from .table import Column, Table, axes_of
 
 if TYPE_CHECKING:
@@ -229,10 +229,15 @@ def collective(
         "swaps": None if swaps is None else whole(swaps, "swaps", "swaps"),
     }
     asked = Asked(found, nodes, class_, complete, False, time_limit, execution_of(None, found, said), tight=True)
-    files, count = files_of("collective", proofs, out, said), _threads(threads)
+    files, count, bar = files_of("collective", proofs, out, said), _threads(threads), Progress(progress, "collective")
+    if files["proofs"] is not None and os.path.isfile(files["proofs"]):
+        raise InputError(f"proofs={files['proofs']!r}: is a file, and a folder is meant: it gets one file for each budget", "give the path of a folder, such as proofs='proofs'")
+    if curve["solver"] == "highs" and not _native.build()["laboratory"]:
+        raise InputError("solver='highs' belongs to the laboratory, which this build of gcnproof does not have", LABORATORY)
     subject = Subject.of(model, data, call)
+    keep_inputs(files, model=subject.model, graph=subject.file, radii=radii)
     attacker, rest = asked.native(subject.graph)
-    with Progress(progress, "collective") as listener, keeping(CollectiveResults, subject):
+    with bar as listener, keeping(CollectiveResults, subject):
         rows, facts = _native.collective(subject.graph._native(), subject.network, attacker, rest, curve, files, count, listener)
     tell(facts)
     return CollectiveResults(rows, facts, subject.graph, subject.data)

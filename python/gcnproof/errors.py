@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from types import FrameType
@@ -47,6 +48,7 @@ class InputError(GcnproofError, ValueError):
     def __init__(self, message: str, help: str | None = None):
         super().__init__(f"{message}\n  help: {help}" if help else message)
         self.help = help
+        self.message = message
 
 
 class IncompleteRun(GcnproofError):
@@ -62,11 +64,24 @@ class IncompleteRun(GcnproofError):
         self.results: Any = None
 
 
+LABORATORY = "build a wheel with it: verify/install-highs.sh, then scripts/python-wheel.sh laboratory (cargo features laboratory)"
+"""The remedy where this build has no laboratory."""
+
+
 class GcnproofWarning(UserWarning):
     """Something that is worth knowing of a graph, a model or a run."""
 
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def pythonic(note: str) -> str:
+    """A note of the command line in words of Python: `--split` is split, `-Q` is Q. Commands stay as they are to be typed."""
+    parts = re.split(r"(`gcnproof [^`]*`)", note)
+    for at in range(0, len(parts), 2):
+        parts[at] = re.sub(r"(?<![\w-])--([A-Za-z][\w-]*)", lambda name: name[1].replace("-", "_"), parts[at])
+        parts[at] = re.sub(r"(?<![\w-])-([QqEe])\b", r"\1", parts[at])
+    return "".join(parts)
 
 
 def warn(message: str) -> None:

@@ -10,14 +10,11 @@ import numpy as np
 
 from . import _native
 from .curve import CollectiveResults
-from .errors import InputError, warn
+from .errors import InputError, pythonic, warn
 from .graph import Graph
 from .network import Layer, Network, Polynomial, Term
 from .results import Radii, Results
-
-TABLES = (".parquet", ".jsonl", ".csv")
-"""How the names of results files end."""
-
+from .table import TABLES, content
 
 def load(
     path: str | os.PathLike[str],
@@ -37,23 +34,50 @@ def load(
     name = os.fspath(path)
     if not os.path.exists(name):
         raise InputError(f"{name}: there is no such file", "check the path")
+    if os.path.isdir(name):
+        raise InputError(f"{name}: is a folder", "give the path of a file")
+    if isinstance(layers, str):
+        names = [part.strip() for part in layers.split(",")]
+        raise InputError(f"layers={layers!r}: a text", f"give a list: layers={names!r}")
+    _check_content(name)
     if name.lower().endswith(TABLES):
         rows = _native.Rows.read(name)
         if rows.kind == "validate":
             raise InputError(f"{name}: holds class pairs of validate", "read it with pandas or polars")
         kinds: dict[str, Any] = {"collective": CollectiveResults, "radius": Radii, "radius edges": Radii}
-        return kinds.get(rows.kind, Results)(rows, None, *_graph(graph))  # type: ignore[no-any-return]
+        of, data = _graph(graph)
+        certified = ((rows.run() or {}).get("input") or {}).get("graph")
+        if of is not None and certified not in (None, of.digest):
+            raise InputError(f"{name}: these results were computed on another graph", "give the graph that was certified, or leave graph out")
+        return kinds.get(rows.kind, Results)(rows, None, of, data)  # type: ignore[no-any-return]
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     if not name.lower().endswith(".npz"):
         return _network(name, rules, list(layers))
     try:
-        return Graph.load(name)
+        found = Graph.load(name)
     except InputError as no_graph:
         # An archive of arrays may also be a model; if it is neither, it was more likely meant as a graph.
         try:
             return _network(name, rules, list(layers))
         except InputError:
             raise no_graph from None
+    if layers or rules != ["gcn"]:
+        given = "layers" if layers else "message_passing"
+        raise InputError(f"{name}: is a graph, and a graph has no {given}", f"leave {given} out, or give the file of a model")
+    return found
+
+
+def _check_content(name: str) -> None:
+    """Raises about a file whose content is not what its name says."""
+    found, ending = content(name), os.path.splitext(name)[1].lower()
+    if found == "proofs":
+        raise InputError(f"{name}: holds proofs, not results", f"check them: gcnproof.check(model, data, {name!r}, …)")
+    if found in ("a page (HTML)", "an array of numpy"):
+        remedy = "open it in a browser" if found == "a page (HTML)" else "read it with np.load"
+        raise InputError(f"{name}: is {found}: load reads graphs, models and results", remedy)
+    own = {"a table of results (Parquet)": ".parquet", "a table of results (CSV)": ".csv", "JSON lines": ".jsonl"}.get(found or "")
+    if own is not None and ending != own and ending in TABLES:
+        raise InputError(f"{name}: is {found}, whatever its name says", f"rename it so that it ends in {own}")
 
 
 def _graph(graph: Any) -> tuple[Graph | None, Any]:
@@ -75,7 +99,7 @@ def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:
     found, parts, notes = _native.read_model(name, prefixes)
     matrices = {rule: _matrix(*of) for rule, of in parts.items()}
     for note in notes:
-        warn(f"{name}: {note}")
+        warn(pythonic(f"{name}: {note}"))
     if len(rules) not in (1, len(found)):
         raise InputError(f"{len(rules)} rules of message passing for {len(found)} layers", "give one for all, or one for each")
     layers, source = [], "x"

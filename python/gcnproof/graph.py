@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from .errors import InputError, warn
+from .errors import InputError, pythonic, warn
 
 
 class Graph:
@@ -58,6 +58,7 @@ class Graph:
         self._attributes: Any = attributes
         self._labels = None if labels is None else _labels(labels, nodes)
         self._names = (_list(node_names), _list(attribute_names), _list(class_names))
+        self._check_names()
         self._handle: _native.Graph | None = None
 
     @classmethod
@@ -65,9 +66,14 @@ class Graph:
         cls, path: str | os.PathLike[str], *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False
     ) -> Graph:
         """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
-        handle, notes = _native.Graph.read(os.fspath(path), binarize, symmetrize, unweight)
+        try:
+            handle, notes = _native.Graph.read(os.fspath(path), binarize, symmetrize, unweight)
+        except InputError as error:
+            if "is a model" not in error.message:
+                raise
+            raise InputError(error.message, "give the file of a graph (.npz)") from None
         for note in notes:
-            warn(note)
+            warn(pythonic(note))
         return cls._of(handle)
 
     @classmethod
@@ -80,11 +86,23 @@ class Graph:
             missing = "x" if x is None else "edge_index"
             raise InputError(f"the data has no {missing}", "give an object with edge_index and x, such as PyTorch Geometric's Data")
         x = _csr(x, "x")
-        source, receiver = _array(edges)
+        source, receiver = checked_edges(_array(edges), x.shape[0], InputError)
         ones = np.ones(len(source), np.int8)
         adjacency = sparse.csr_matrix((ones, (receiver, source)), shape=(x.shape[0], x.shape[0]))
         adjacency.data[:] = 1  # An edge that is named twice is one edge.
         return cls(adjacency, x, getattr(data, "y", None), symmetrize=symmetrize, unweight=unweight, binarize=binarize)
+
+    def _check_names(self) -> None:
+        """Raises where names are too many or too few."""
+        nodes, attributes, classes = self._names
+        for name, names, count in (("node_names", nodes, self.node_count), ("attribute_names", attributes, self.attribute_count)):
+            if names is not None and len(names) != count:
+                raise InputError(f"{name} has {len(names)} names, but there are {count} {name.removesuffix('_names')}s", f"give one name for each, or leave {name} out")
+        if self._labels is not None and classes is not None:
+            for node in np.flatnonzero(self._labels >= len(classes))[:1].tolist():
+                raise InputError(
+                    f"labels[{node}] is {self._labels[node]} and has no name: class_names names only {len(classes)} classes", "name every class, or leave class_names out"
+                )
 
     @classmethod
     def _of(cls, handle: _native.Graph) -> Graph:
@@ -178,6 +196,22 @@ def _array(values: Any) -> np.ndarray:
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
     return np.asarray(values)
+
+
+def checked_edges(edges: np.ndarray, nodes: int, error: type[Exception]) -> np.ndarray:
+    """Edges as sources and receivers; raises about what are none."""
+    if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
+        raise error(f"`edge_index` is an array of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers")
+    wrong = np.argwhere((edges < 0) | (edges >= nodes))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        remedy = "give `x` a row for every node, or leave that edge out"
+        if edges[row, column] < 0:
+            remedy = "ids start at 0; leave out edges that are padding: `edge_index[:, (edge_index >= 0).all(0)]`"
+        elif edges.min() > 0 and edges.max() == nodes:
+            remedy = "ids start at 0, and these seem to start at 1: use `edge_index - 1`"
+        raise error(f"`edge_index[{row}, {column}]` is {edges[row, column]}, but `x` has {nodes} rows: nodes 0 to {nodes - 1}. Remedy: {remedy}")
+    return edges
 
 
 def _list(names: Sequence[str] | None) -> list[str] | None:

@@ -269,7 +269,11 @@ def _array(at: str, what: str, values: Any, dimensions: tuple[int, ...]) -> np.n
     if array.ndim not in dimensions:
         raise InvalidNetwork(f"{at}: the {what} has {array.ndim} sides instead of {' or '.join(map(str, dimensions))}")
     if not np.isfinite(array).all():
-        raise InvalidNetwork(f"{at}: the {what} has a number that is not finite")
+        place = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise InvalidNetwork(
+            f"{at}: the {what} at [{', '.join(map(str, place))}] is {array[tuple(place)]}, which is not a finite number. Remedy: load the weights again, or train "
+            "again with a smaller learning rate: no verdict about them would mean anything"
+        )
     return array
 
 

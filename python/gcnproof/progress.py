@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .errors import InputError
+
 Listener = Callable[[int, int, str], Any]
 """Is called with what is done, of how much, and what there is to say of it."""
 
@@ -15,6 +17,8 @@ class Progress:
     """Shows how far a call is: a bar if asked for, or whatever a function of your own does with it."""
 
     def __init__(self, asked: bool | Listener, what: str):
+        if not callable(asked) and asked not in (True, False, None):
+            raise InputError(f"progress={asked!r}", "give True for a bar, False for none, or a function of what is done, the total and a message")
         self.asked = asked
         self.what = what
         self.bar: Any = None

@@ -359,10 +359,12 @@ class Proofs:
 
     def __repr__(self) -> str:
         unmet = "".join(f"; {words}" for words in self.unmet)
+        # The first reason for which something was rejected, as the command line prints it.
+        why = "".join(f": {rejection['reason']}" for rejection in self.facts.get("rejections", [])[:1])
         claim = self.facts.get("collective")
         if self.proved is None:
             head = "accepted, but no question was asked" if self.success else "not accepted"
         else:
             head = "proved" if self.proved else "not proved"
         words = f"one attack breaks at most {claim['claimed']} of {claim['counted']} predictions" if claim else str(self.accepted)
-        return f"Proofs({head}: {words}, {self.rejected} rejected{unmet})"
+        return f"Proofs({head}: {words}, {self.rejected} rejected{why}{unmet})"

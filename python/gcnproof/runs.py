@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import numbers
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,12 @@ from . import _native
 from .asking import Short, Written, nothing_left, tell
 from .attack import Flips, local
 from .calls import Call, _attack
-from .errors import GcnproofError, InputError
+from .errors import LABORATORY, GcnproofError, InputError
 from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .selection import Subject, is_path, selected, threads as _threads
+from .selection import Subject, chosen, is_module, is_path, keep_inputs, path_of, selected, threads as _threads, whole
 from .table import Table
 
 if TYPE_CHECKING:
@@ -57,8 +58,39 @@ def _options(**options: Any) -> list[str]:
 
 def _ids(nodes: Any, count: int, what: str = "nodes") -> str | None:
     """Ids for a command."""
-    found = selected(nodes, count, what)
+    found = chosen(nodes, count, what) if what in ("nodes", "labelled") else selected(nodes, count, what.removeprefix("freeze_"), what)
     return None if found is None else ",".join(map(str, sorted(set(found))))
+
+
+def _numbers(counts: Mapping[str, Any], reals: Mapping[str, Any]) -> None:
+    """Raises about numbers that are none: whole ones, and others, where they are given."""
+    of = {"hidden": "units", "layers": "layers", "seed": "", "batch": "nodes", "sample": "class pairs", "max_Q": "flips"}
+    for name, count in counts.items():
+        if count is not None:
+            whole(count, name, of.get(name, "iterations"))
+    for name, number in reals.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real) or not 0 <= float(number) < float("inf")):
+            raise InputError(f"{name}={number!r}", "give a number, 0 or more")
+
+
+def _check_training(loss: Any, bounds: Any, split: Any) -> None:
+    """Raises about choices of `train` that are none."""
+    if loss not in ("ce", "rce", "rh", "rh-u"):
+        raise InputError(f"loss={loss!r}", "give 'ce', 'rce', 'rh' or 'rh-u'")
+    if bounds not in (None, "paper", "anchored"):
+        raise InputError(f"bound={bounds!r}", "give 'paper' or 'anchored'")
+    remedy = "give a percentage of each class as a text, such as split='10%', or a number of nodes of each class, such as split=20"
+    if isinstance(split, str):
+        try:
+            share = float(split.removesuffix("%"))
+        except ValueError:
+            share = -1.0
+        if not (0 < share <= 100 if split.endswith("%") else split.strip().isdecimal() and share > 0):
+            raise InputError(f"split={split!r}", remedy + ("; at most 100%" if share > 100 else ""))
+    elif isinstance(split, numbers.Real) and not isinstance(split, numbers.Integral) and 0 < split < 1:
+        raise InputError(f"split={split!r}", f"give a percentage as a text: split='{100 * float(split):.12g}%'")
+    elif isinstance(split, bool) or not isinstance(split, numbers.Integral) or split < 1:
+        raise InputError(f"split={split!r}", remedy)
 
 
 def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
@@ -81,8 +113,8 @@ def _budget(graph: Graph, folder: str, attack: Flips) -> list[str]:
         words += ["-q", f"{100 * means:.12g}%" if isinstance(means, float) else str(means)]
     words += ["--flips", attack.direction]
     return words + _options(
-        freeze_nodes=_ids(attack.freeze_nodes, graph.node_count) or None,
-        freeze_attributes=_ids(attack.freeze_attributes, graph.attribute_count, "attributes") or None,
+        freeze_nodes=_ids(attack.freeze_nodes, graph.node_count, "freeze_nodes") or None,
+        freeze_attributes=_ids(attack.freeze_attributes, graph.attribute_count, "freeze_attributes") or None,
     )
 
 
@@ -116,7 +148,7 @@ class Training:
 class Tuning(Written, total=False):
     """Options of `gcnproof train` beyond those of `train` itself (docs/training.md)."""
 
-    bound: Literal["best", "paper", "anchored"]
+    bound: Literal["paper", "anchored"]
     epochs: int
     warm_up: int
     patience: int
@@ -131,6 +163,10 @@ class Tuning(Written, total=False):
     margin_unlabelled: float
     checkpoint: Path
     checkpoint_every: int
+
+
+_COUNTS = ("epochs", "warm_up", "patience", "batch", "checkpoint_every")
+_REALS = ("learning_rate", "decay", "weight_decay", "dropout", "hinge_weight", "bias_spread")
 
 
 def train(
@@ -159,18 +195,29 @@ def train(
     dropout, hinge_weight, bias_spread, margin_labelled, margin_unlabelled, bound.
     """
     said: dict[str, Any] = dict(more)
+    if is_module(data) or hasattr(data, "describe") or not isinstance(loss, str):
+        raise InputError("train takes the data first, and no model: it makes one itself", "call train(data, loss='rh-u', …)")
     bounds, known = said.pop("bound", None), [name for name in Tuning.__annotations__ if name not in Short.__annotations__]
     found = _flips(attack, q, said)
     for name in said:
         if name not in known:
             raise TypeError(f"train() got an unexpected keyword argument {name!r}: it takes {', '.join(known)}")
+    _check_training(loss, bounds, split)
+    _numbers({"hidden": hidden, "layers": layers, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
+    files = {name: None if path is None else path_of(path, name) for name, path in (("out", out), ("log", log), ("checkpoint", said.get("checkpoint")))}
+    keep_inputs(files, graph=data)
+    if said.get("resume") and out is None:
+        raise InputError("resume=True needs out=: the file of the training that is continued", "give out='model.safetensors', the same as before")
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         graph, file = _graph_file(data, folder)
+        if graph.labels is None or not (graph.labels >= 0).any():
+            where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
+            raise InputError("the graph has no labels, and training needs them", where)
         path = os.path.join(folder, "model.safetensors") if out is None else os.fspath(out)
         words = ["train", file, "--loss", loss, *_budget(graph, folder, found)]
         words += _options(hidden=hidden, layers=layers, message_passing=",".join(rules), seed=seed, out=path, log=log)
-        words += _options(split=None if labelled is not None else split, labelled=_ids(labelled, graph.node_count))
+        words += _options(split=None if labelled is not None else split, labelled=_ids(labelled, graph.node_count, "labelled"))
         told = _run(words + _options(bound=bounds, **said), threads, progress)
         network = load(path, message_passing=rules)
     assert isinstance(network, Network)
@@ -221,6 +268,10 @@ def study(
     resume, force = bool(said.pop("resume", False)), bool(said.pop("force", False))
     found = _flips(attack, q, said)
     nothing_left("study", said)
+    _numbers({"max_Q": max_Q, "sample": sample, "seed": seed}, {"time_limit": time_limit})
+    path_of(out, "out", "give the path of a folder")
+    if os.path.isfile(out):
+        raise InputError(f"out={os.fspath(out)!r}: is a file, and a folder is meant", "give the path of a folder, such as out='study'")
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     elif isinstance(models, Sequence) and not is_path(models) and not hasattr(models, "describe"):
@@ -344,12 +395,13 @@ def validate(
     if not _native.build()["laboratory"]:
         raise InputError(
             "validate belongs to the laboratory, which this build of gcnproof does not have",
-            "build a wheel with it: verify/install-highs.sh, then scripts/python-wheel.sh laboratory (cargo features laboratory)",
+            LABORATORY,
         )
     said: dict[str, Any] = dict(more)
     found = _flips(attack, q, said)
     again = {name: said.pop(name, False) for name in ("resume", "force")}
     nothing_left("validate", said)
+    _numbers({"sample": sample, "seed": seed}, {"time_limit": time_limit, "milp_limit": milp_limit, "exact_limit": exact_limit})
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         subject = Subject.of(model, data, call)
         file = os.fspath(data) if is_path(data) else os.path.join(folder, "graph.npz")

@@ -4,18 +4,50 @@ from __future__ import annotations
 
 import numbers
 import os
+import re
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from .errors import InputError, warn
+from .errors import InputError, pythonic, warn
 from .graph import Graph, _array
 from .network import Network, _matrix
 
 
-def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
-    """Ids of nodes or attributes, of which there are `count`; None for all of them."""
+def in_words(nodes: str, name: str) -> InputError:
+    """The error about nodes or attributes that are given as a text, with what is meant in Python."""
+    first, _, last = nodes.partition("-")
+    if first.isdecimal() and last.isdecimal():
+        remedy = f"give range({int(first)}, {int(last) + 1}): a range ends before its last number"
+    elif re.fullmatch(r"\d+(\s*,\s*\d+)*", nodes):
+        remedy = f"give ids as a list: [{', '.join(part.strip() for part in nodes.split(','))}]"
+    elif nodes == "all":
+        remedy = "leave nodes out for all of them" if name == "nodes" else "give ids, a slice such as slice(None), or a mask"
+    elif nodes.isidentifier():
+        remedy = f"give the mask itself, such as {name}=data.{nodes}, ids, or a slice"
+    else:
+        remedy = "give ids, a slice, or a mask; of a file: np.loadtxt(path, dtype=int) or np.load(path)"
+    return InputError(f"{name}={nodes!r}: a text", remedy)
+
+
+def chosen(nodes: Any, count: int, name: str = "nodes") -> list[int] | None:
+    """Ids of at least one node; None for all of them."""
+    found = selected(nodes, count, name=name)
+    if found == []:
+        done = "labelled" if name == "labelled" else "selected"
+        remedy = f"give at least one id, or leave {name} out"
+        if isinstance(nodes, slice):
+            shown = ":".join("" if part is None else str(part) for part in (nodes.start, nodes.stop))
+            raise InputError(f"{name}: no node is {done}: the slice {shown} is empty in a graph of {count} nodes", remedy)
+        kind = "the mask has no true entry" if _array(nodes).dtype == bool else "the list is empty"
+        raise InputError(f"{name}: no node is {done}: {kind}", remedy)
+    return found
+
+
+def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = None) -> list[int] | None:
+    """Ids of nodes or attributes, of which there are `count`; None for all of them. `name` is the argument, where it is not `what`."""
+    name = name or what
     if nodes is None:
         return None
     if isinstance(nodes, slice):
@@ -23,7 +55,7 @@ def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
     if isinstance(nodes, numbers.Integral) and not isinstance(nodes, bool):
         return [int(nodes)]
     if isinstance(nodes, str):
-        raise InputError(f"{what}={nodes!r}: a text", f"give the mask itself, such as data.{nodes}, ids, or a slice")
+        raise in_words(nodes, name)
     found = _array(list(nodes) if isinstance(nodes, (set, frozenset, range)) else nodes)
     if found.size == 0:
         return []
@@ -31,15 +63,15 @@ def selected(nodes: Any, count: int, what: str = "nodes") -> list[int] | None:
         remedy = "give a list of ids, a slice, or a mask"
         if found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
             remedy = "nonzero() gives ids with one side too many: give the mask itself, or ids.flatten()"
-        raise InputError(f"{what}: an array with the sides {found.shape}", remedy)
+        raise InputError(f"{name}: an array with the sides {found.shape}", remedy)
     if found.dtype == bool:
         if len(found) != count:
-            raise InputError(f"{what}: a mask of {len(found)} entries, but there are {count} {what}", "give one entry for each")
+            raise InputError(f"{name}: a mask of {len(found)} entries, but there are {count} {what}", "give one entry for each")
         return np.flatnonzero(found).tolist()
     if found.dtype.kind not in "iu":
-        raise InputError(f"{what}: an array of {found.dtype}", "give ids as whole numbers, a slice, or a mask of booleans")
+        raise InputError(f"{name}: an array of {found.dtype}", "give ids as whole numbers, a slice, or a mask of booleans")
     if len(found) > 2 and ((found == 0) | (found == 1)).all():
-        raise InputError(f"{what}: only 0 and 1, more than once: a mask, or ids?", "give a mask as booleans (`mask.astype(bool)`)")
+        raise InputError(f"{name}: only 0 and 1, more than once: a mask, or ids?", "give a mask as booleans (`mask.astype(bool)`)")
     return found.tolist()
 
 
@@ -50,9 +82,9 @@ MOST = 2**63 - 1
 def whole(count: Any, name: str, of: str) -> int:
     """A number of things."""
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
-        raise InputError(f"{name}={count!r}", f"give a whole number of {of}, 0 or more")
+        raise InputError(f"{name}={count!r}", f"give a whole number{f' of {of}' if of else ''}, 0 or more")
     if int(count) > MOST:
-        raise InputError(f"{name}={count}", f"give at most {MOST} {of}")
+        raise InputError(f"{name}={count}", f"give at most {MOST} {of}".rstrip())
     return int(count)
 
 
@@ -81,6 +113,33 @@ def threads(count: Any) -> int | None:
     return int(count)
 
 
+def switch(value: Any, name: str, remedy: str = "give True or False") -> bool:
+    """A choice between two."""
+    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
+        raise InputError(f"{name}={value!r}", remedy)
+    return bool(value)
+
+
+def path_of(thing: Any, name: str, remedy: str = "give the path of a file") -> str:
+    """The path of a file, as text."""
+    if not is_path(thing):
+        raise InputError(f"{name}: a {type(thing).__name__} is no path of a file", remedy)
+    return os.fspath(thing)
+
+
+def same_file(one: Any, other: Any) -> bool:
+    """Do two paths name one file?"""
+    return is_path(one) and is_path(other) and os.path.realpath(one) == os.path.realpath(other)
+
+
+def keep_inputs(files: dict[str, Any], **inputs: Any) -> None:
+    """Raises where a file that is to be written is one that is read."""
+    for name in ("out", "proofs", "log", "checkpoint"):
+        for read, thing in inputs.items():
+            if same_file(files.get(name), thing):
+                raise InputError(f"{name}={os.fspath(files[name])!r} is also the file of the {read}, which would be lost", f"choose another name for {name}")
+
+
 def is_path(thing: Any) -> bool:
     """Is it the path of a file?"""
     return isinstance(thing, (str, os.PathLike))
@@ -89,6 +148,10 @@ def is_path(thing: Any) -> bool:
 def is_module(thing: Any) -> bool:
     """Is it a module of torch? Asked without importing torch."""
     return hasattr(thing, "state_dict") and hasattr(thing, "forward")
+
+
+SWAPPED = "the model comes first, then the graph: certify(model, data, …)"
+"""The remedy where one stands in the other's place."""
 
 
 class Subject:
@@ -109,18 +172,29 @@ class Subject:
         elif isinstance(data, Graph):
             self.graph = data
         elif is_path(data):
-            self.graph = Graph.load(data)
+            try:
+                self.graph = Graph.load(data)
+            except InputError as error:
+                if "is a model" not in error.message:
+                    raise
+                raise InputError(error.message, SWAPPED) from None
         else:
             self.data = data
             self.graph = Graph.from_data(data)
         self.model = model
+        self.file = data if is_path(data) else None
         handle = self.graph._native()
         if is_path(model):
-            self.network = _native.Network.read(handle, os.fspath(model))
+            try:
+                self.network = _native.Network.read(handle, os.fspath(model))
+            except InputError as error:
+                if "is a graph" not in error.message:
+                    raise
+                raise InputError(error.message, SWAPPED) from None
         else:
             self.network = _native.Network(handle, *model.describe())
         for note in self.network.notes:
-            warn(note)
+            warn(pythonic(note))
 
     @classmethod
     def of(cls, model: Any, data: Any, call: Any = None) -> Subject:
@@ -154,7 +228,7 @@ def _check_places(model: Any, data: Any) -> None:
     """Raises about a model or data that is something else, or in the other's place."""
     swapped = isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe"))
     if swapped or is_module(data) or (hasattr(model, "edge_index") and not is_module(model)):
-        raise InputError("the graph stands where the model is expected", "the model comes first, then the graph: certify(model, data, …)")
+        raise InputError("the graph stands where the model is expected", SWAPPED)
     if not (is_module(model) or is_path(model) or hasattr(model, "describe")):
         remedy = "give a module of torch with its Data object, a gcnproof.Network, or the path of a model file"
         if isinstance(model, dict):

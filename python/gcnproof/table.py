@@ -12,6 +12,31 @@ import numpy as np
 from . import _native
 from .errors import InputError
 from .graph import Graph, _array
+from .selection import path_of
+
+
+TABLES = (".parquet", ".jsonl", ".csv")
+"""How the names of results files end."""
+
+
+def content(path: str) -> str | None:
+    """What a file holds by its first bytes, where that is neither a graph nor a model; None if they do not say."""
+    with open(path, "rb") as file:
+        first = file.read(64)
+    kinds = {
+        b"PAR1": "a table of results (Parquet)",
+        b"node,": "a table of results (CSV)",
+        b"q_global,": "a table of results (CSV)",
+        b'{"node":{': "proofs",
+        b'{"header"': "proofs",
+        b"\x28\xb5\x2f\xfd": "proofs",
+        b"{": "JSON lines",
+        b"<": "a page (HTML)",
+        b"\x93NUMPY": "an array of numpy",
+    }
+    # A safetensors file starts with a length of 8 bytes, the last of which is 0.
+    known = () if b"\0" in first[:8] and not first.startswith((b"PAR1", b"\x28\xb5\x2f\xfd", b"\x93NUMPY")) else kinds.items()
+    return next((kind for start, kind in known if first.startswith(start)), None)
 
 
 class Arrow:
@@ -162,6 +187,9 @@ class Table(Generic[Row]):
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
+        path_of(path, "path", "give the path of a file, such as 'results.parquet'")
+        if os.path.isdir(path):
+            raise InputError(f"{os.fspath(path)}: is a folder", f"give the path of a file, such as {os.path.join(path, 'results.parquet')}")
         if os.path.exists(path) and not force:
             raise InputError(f"{os.fspath(path)}: there is a file already", "say force=True to overwrite it, or choose another name")
         folder = os.path.dirname(os.path.abspath(path))
@@ -232,6 +260,8 @@ def _without(graph: Graph, data: Any, edges: list[tuple[int, int]]) -> Any:
 def axes_of(ax: Any) -> Any:
     """The axes to draw on: those that are given, or new ones of matplotlib."""
     if ax is not None:
+        if not hasattr(ax, "set_xlabel"):
+            raise InputError(f"ax: a {type(ax).__name__} is no axes of matplotlib", "give what pyplot.subplots() returns second, or leave ax out")
         return ax
     try:
         from matplotlib import pyplot

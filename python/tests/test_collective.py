@@ -253,7 +253,7 @@ def test_another_solver_proposes_in_the_laboratory():
     graph, network = small(2, nodes=12, attributes=8)
     ask = {"rows": "count", "complete": True, "progress": False}
     if not gcnproof._native.build()["laboratory"]:
-        with pytest.raises(gcnproof.InputError, match="solver highs belongs to the laboratory"):
+        with pytest.raises(gcnproof.InputError, match="solver='highs' belongs to the laboratory"):
             gcnproof.collective(network, graph, 3, 2, solver="highs", **ask)
         return
     ours = gcnproof.collective(network, graph, [2, 6], 2, **ask)

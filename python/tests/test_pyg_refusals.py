@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
 from torch_geometric import transforms
-from torch_geometric.data import HeteroData
+from torch_geometric.data import Data, HeteroData
 
 
 class Between(nn.Module):
@@ -332,3 +332,40 @@ def test_data_without_parts():
     data = graph()
     data.edge_index = data.edge_index.T
     assert "instead of 2 × edges" in str(refusal(two(pyg.GCNConv), data))
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (lambda y: y[:5], "has 5 entries, but the graph has"),
+        (lambda y: y.float(), r"data.y = data.y.long\(\)"),
+        (lambda y: y > 0, r"data.y = data.y.long\(\)"),
+        (lambda y: y.tolist(), "is a list"),
+    ],
+)
+def test_labels_that_are_none_are_refused(y, words):
+    data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, 0]]), y=torch.arange(6) % 2)
+    data.y = y(data.y)
+    with pytest.raises(InvalidData, match=words):
+        read(pyg.GCNConv(6, 2), data)
+
+
+@pytest.mark.parametrize("wrong", [-1, 99])
+def test_edges_of_nodes_that_are_not_there_are_named(wrong):
+    data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, wrong]]))
+    with pytest.raises(InvalidData, match=rf"`edge_index\[1, 1\]` is {wrong}, but `x` has 6 rows: nodes 0 to 5. Remedy"):
+        read(pyg.GCNConv(6, 2), data)
+
+
+def test_a_module_that_returns_several_things():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = pyg.GCNConv(6, 2)
+
+        def forward(self, x, edge_index):
+            return "embedding", self.first(x, edge_index)
+
+    data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    with pytest.raises(UnsupportedModel, match=r"returns a tuple of 2, .*\[1\]"):
+        read(Two(), data)

@@ -13,6 +13,7 @@ import torch
 from scipy import sparse
 
 from ..errors import InvalidData, UnsupportedModel, warn
+from ..graph import checked_edges
 
 Call = Callable[[Any, Any], Any]
 """How a module is called with a Data object."""
@@ -139,9 +140,7 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
     if isinstance(edges, torch.Tensor) and edges.layout == torch.strided:
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
             raise InvalidData(f"`data.edge_index` is a tensor of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers")
-        if edges.numel() and not (0 <= int(edges.min()) and int(edges.max()) < nodes):
-            raise InvalidData(f"`data.edge_index` names node {int(edges.max())} or a negative one, but `data.x` has {nodes} rows")
-        rows, columns = edges.numpy()[1], edges.numpy()[0]
+        columns, rows = checked_edges(edges.numpy(), nodes, InvalidData)
     elif isinstance(found := adjacency if edges is None else edges, torch.Tensor):
         coo = found.to_sparse_coo().coalesce()
         if tuple(coo.shape) != (nodes, nodes):
@@ -157,9 +156,21 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
 
 
 def _labels(y: Any, nodes: int) -> np.ndarray | None:
-    """The class of each node, where there is one."""
-    if not isinstance(y, torch.Tensor) or y.is_floating_point() or y.dtype == torch.bool or y.numel() != nodes:
+    """The class of each node, where there is one; raises InvalidData about labels that are something else."""
+    if y is None:
         return None
+    if not isinstance(y, torch.Tensor):
+        raise InvalidData(f"`data.y` is a {type(y).__name__}. Remedy: `data.y = torch.tensor(data.y)`, or `data.y = None` for no labels")
+    if y.numel() != nodes:
+        shape = " × ".join(map(str, y.shape)) or "1"
+        raise InvalidData(
+            f"`data.y` has {shape} entries, but the graph has {nodes} nodes. Remedy: one class for each node, below 0 where there is no label; "
+            "`data.y = None` for no labels"
+        )
+    if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
+        raise InvalidData(
+            f"`data.y` has the type {y.dtype}, but classes are integers. Remedy: `data.y = data.y.long()` where they are whole numbers, or `data.y = None` for no labels"
+        )
     return y.reshape(-1).long().numpy()
 
 

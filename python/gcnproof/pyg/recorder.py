@@ -84,6 +84,13 @@ class Recorder:
         )
         if not isinstance(result, Recorded):
             kind = type(result).__name__
+            if isinstance(result, (tuple, list)):
+                at = next((at for at, one in enumerate(result) if isinstance(one, Recorded) and len(one.shape) == 2 and one.shape[0] == self.nodes), 0)
+                raise UnsupportedModel(
+                    f"The model returns a {kind} of {len(result)}, not the logits alone. Remedy: say which of them are the logits: "
+                    f"`call=lambda model, data: model(data.x, data.edge_index)[{at}]`.",
+                    kind,
+                )
             raise UnsupportedModel(
                 f"The model returned a {kind} that does not depend on the attributes as rows of logits. Remedy: {remedy}.", kind
             )

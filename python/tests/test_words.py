@@ -1,0 +1,186 @@
+"""Wrong arguments: what is said names the argument and the remedy, in Python's words."""
+
+import shutil
+
+import numpy as np
+import pytest
+from conftest import FIXTURES, small
+
+import gcnproof
+from gcnproof import Edges, Flips
+
+GRAPH, MODEL = FIXTURES / "cora.npz", FIXTURES / "cora_standard.safetensors"
+QUIET = {"progress": False}
+
+
+@pytest.fixture(scope="module")
+def verifier():
+    graph, network = small()
+    return gcnproof.Verifier(network, graph)
+
+
+@pytest.fixture(scope="module")
+def results(verifier):
+    return verifier.certify(1, 1, **QUIET)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda v: v.certify(1, 1, nodes="0-3"), r"range\(0, 4\)"),
+        (lambda v: v.certify(1, 1, nodes="0,3"), r"\[0, 3\]"),
+        (lambda v: v.certify(1, 1, nodes="all"), "leave nodes out"),
+        (lambda v: v.certify(1, 1, freeze_nodes="all"), "freeze_nodes='all'"),
+        (lambda v: v.certify(1, 1, freeze_attributes=[0.5]), "freeze_attributes: an array"),
+        (lambda v: v.certify(1, 1, nodes=[]), "nodes: no node is selected: the list is empty"),
+        (lambda v: v.certify(1, 1, nodes=np.zeros(9, bool)), "the mask has no true entry"),
+        (lambda v: v.certify(1, 1, nodes=slice(50, 60)), "the slice 50:60 is empty in a graph of 9 nodes"),
+        (lambda v: v.certify(1, 1, complete="yes"), "complete='yes'"),
+        (lambda v: v.certify(1, 1, complete=False, minimize=True), "complete=False together with minimize=True"),
+        (lambda v: v.certify(1, 1, progress="bar"), "give True for a bar, False for none, or a function"),
+        (lambda v: v.certify(1, 1, out=5), "out: a int is no path"),
+        (lambda v: v.certify(1, 1, out="same.jsonl", proofs="./same.jsonl"), "out and proofs name the same file"),
+        (lambda v: v.radius(Flips(q=1, Q=3), max_Q=5), r"Flips\(Q=3\) means the same as max_Q=3"),
+        (lambda v: v.radius(Edges(remove=3), max_E=5), r"max_E=5 together with Edges\(remove=3\)"),
+        (lambda v: v.collective([1], q=1, proofs=GRAPH), "is a file, and a folder is meant"),
+        (lambda v: v.check(v), "proofs: a Verifier is no path of a file"),
+        (lambda v: v.logits([(0,)]), r"flips are pairs \(node, attribute\)"),
+        (lambda v: v.logits([0, 1]), r"flips are pairs \(node, attribute\)"),
+        (lambda v: v.logits("ab"), r"flips are pairs \(node, attribute\)"),
+        (lambda v: v.logits([(0, 1), (2,)]), r"flips are pairs \(node, attribute\)"),
+    ],
+)
+def test_questions(verifier, call, words):
+    with pytest.raises(gcnproof.InputError, match=words):
+        call(verifier)
+
+
+def test_flips_of_logits_in_every_form(verifier):
+    pairs = [(0, 1), (2, 3)]
+    for form in (pairs, set(pairs), np.array(pairs), tuple(pairs)):
+        assert (verifier.logits(form) == verifier.logits(pairs)).all()
+    assert (verifier.logits([]) == verifier.logits()).all()
+
+
+def test_an_argument_of_another_call(verifier):
+    with pytest.raises(TypeError, match="radius has no minimize; certify has"):
+        verifier.radius(1, minimize=True)
+    with pytest.raises(TypeError, match="is freeze_nodes meant"):
+        verifier.certify(1, 1, freeze_node=[3])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gcnproof.Verifier(GRAPH, MODEL), "the model comes first, then the graph"),
+        (lambda: gcnproof.Graph.load(MODEL), "help: give the file of a graph"),
+        (lambda: gcnproof.train(MODEL), "help: give the file of a graph"),
+        (lambda: gcnproof.load(GRAPH, layers=["a"]), "a graph has no layers"),
+        (lambda: gcnproof.load(MODEL, layers="convs.0,convs.1"), r"layers=\['convs.0', 'convs.1'\]"),
+        (lambda: gcnproof.load(FIXTURES), "is a folder"),
+        (lambda: gcnproof.certify(MODEL, GRAPH, 1, 1, out=MODEL, force=True), "is also the file of the model"),
+        (lambda: gcnproof.certify(MODEL, GRAPH, 1, 1, proofs=GRAPH, force=True), "is also the file of the graph"),
+        (lambda: gcnproof.train(GRAPH, "mse"), "loss='mse'\n  help: give 'ce'"),
+        (lambda: gcnproof.train(GRAPH, "ce", bound="best"), "give 'paper' or 'anchored'"),
+        (lambda: gcnproof.train(GRAPH, "ce", split="200%"), "at most 100%"),
+        (lambda: gcnproof.train(GRAPH, "ce", split=0.1), "split='10%'"),
+        (lambda: gcnproof.train(GRAPH, "ce", split=-1), "split=-1"),
+        (lambda: gcnproof.train(GRAPH, "ce", seed="a"), "seed='a'\n  help: give a whole number, 0 or more"),
+        (lambda: gcnproof.train(GRAPH, "ce", epochs=-1), "epochs=-1\n  help: give a whole number of iterations"),
+        (lambda: gcnproof.train(GRAPH, "ce", learning_rate=-0.1), "learning_rate=-0.1\n  help: give a number, 0 or more"),
+        (lambda: gcnproof.train(GRAPH, "ce", labelled=[]), "labelled: no node is labelled"),
+        (lambda: gcnproof.train(GRAPH, "ce", resume=True), "resume=True needs out="),
+        (lambda: gcnproof.train(small()[1], small()[0]), "train takes the data first, and no model"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", sample=-1), "sample=-1"),
+        (lambda: gcnproof.study(MODEL, GRAPH, GRAPH), "is a file, and a folder is meant"),
+    ],
+)
+def test_files_and_training(call, words):
+    before = [path.stat().st_mtime_ns for path in (GRAPH, MODEL)]
+    with pytest.raises(gcnproof.InputError, match=words) as caught:
+        call()
+    assert "--" not in str(caught.value) and [path.stat().st_mtime_ns for path in (GRAPH, MODEL)] == before
+
+
+def test_training_without_labels():
+    graph, _ = small()
+
+    class Data:
+        edge_index = np.stack(graph.adjacency.nonzero())
+        x = graph.attributes.toarray()
+
+    with pytest.raises(gcnproof.InputError, match="set data.y"):
+        gcnproof.train(Data, "ce", **QUIET)
+    Data.edge_index = Data.edge_index.copy()
+    Data.edge_index[1, 2] = 99
+    with pytest.raises(gcnproof.InputError, match=r"`edge_index\[1, 2\]` is 99, but `x` has 9 rows: nodes 0 to 8"):
+        gcnproof.Graph.from_data(Data)
+
+
+def test_files_of_results(verifier, results, tmp_path):
+    for name in ("rows.parquet", "rows.csv", "rows.jsonl"):
+        results.save(tmp_path / name)
+        assert len(gcnproof.load(tmp_path / name, graph=verifier.graph)) == 9
+    other, network = small(5)
+    with pytest.raises(gcnproof.InputError, match="computed on another graph"):
+        gcnproof.load(tmp_path / "rows.parquet", graph=other)
+    for kind, name in (("csv", "misnamed.parquet"), ("parquet", "misnamed.csv"), ("jsonl", "json.csv")):
+        shutil.copy(tmp_path / f"rows.{kind}", tmp_path / name)
+        with pytest.raises(gcnproof.InputError, match=f"rename it so that it ends in .{kind}"):
+            gcnproof.load(tmp_path / name)
+    (tmp_path / "page.html").write_text("<!doctype html>")
+    with pytest.raises(gcnproof.InputError, match="is a page"):
+        gcnproof.load(tmp_path / "page.html")
+    for wrong, words in ((tmp_path, "is a folder"), (None, "is no path of a file")):
+        with pytest.raises(gcnproof.InputError, match=words):
+            results.save(wrong)
+    with pytest.raises(gcnproof.InputError, match=r"certify\(…, proofs=…\)") as caught:
+        verifier.check(tmp_path / "rows.parquet")
+    assert "GRAPH MODEL" not in str(caught.value)
+    for name in ("proofs.jsonl", "proofs.jsonl.zst"):
+        verifier.certify(1, 1, proofs=tmp_path / name, **QUIET)
+        with pytest.raises(gcnproof.InputError, match=r"gcnproof.check\(model, data"):
+            gcnproof.load(tmp_path / name)
+    assert "about another graph" in repr(gcnproof.check(network, other, tmp_path / "proofs.jsonl", **QUIET))
+    with pytest.raises(gcnproof.InputError, match="no axes of matplotlib"):
+        results.plot(ax=3)
+
+
+def test_a_length_that_looks_like_text_is_none(tmp_path):
+    """The first bytes of a safetensors file are a length, which may be the code of a brace."""
+    _, network = small()
+    path = tmp_path / "model.safetensors"
+    network.save(path)
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    for code in b"{<":
+        more = (code - length) % 256
+        path.write_bytes((length + more).to_bytes(8, "little") + whole[8 : 8 + length] + b" " * more + whole[8 + length :])
+        assert isinstance(gcnproof.load(path), gcnproof.Network)
+
+
+def test_names_of_a_graph():
+    graph, _ = small()
+    with pytest.raises(gcnproof.InputError, match="class_names names only 1 classes"):
+        gcnproof.Graph(graph.adjacency, graph.attributes, [0, 1, 2] * 3, class_names=["a"])
+    with pytest.raises(gcnproof.InputError, match="node_names has 2 names, but there are 9 nodes"):
+        gcnproof.Graph(graph.adjacency, graph.attributes, node_names=["a", "b"])
+
+
+def test_numbers_that_are_not_finite():
+    weights = np.ones((6, 2))
+    bias = np.array([0.0, np.nan])
+    with pytest.raises(gcnproof.InvalidNetwork, match=r"the bias at \[1\] is nan, which is not a finite number. Remedy"):
+        gcnproof.Network([gcnproof.Layer("out", [gcnproof.Term("x", "gcn", weights)], bias, "none")])
+
+
+def test_warnings_have_the_words_of_python():
+    from gcnproof.errors import pythonic
+
+    note = "Train for a smaller -Q or -q, with more labelled nodes (--split), or with a longer --warm-up; `gcnproof check --class labels`"
+    assert pythonic(note) == "Train for a smaller Q or q, with more labelled nodes (split), or with a longer warm_up; `gcnproof check --class labels`"
+    assert pythonic("2-Q, a -- b, x-q") == "2-Q, a -- b, x-q"
+
+
+def test_the_limit_of_radius_is_that_of_the_command_line(verifier):
+    assert verifier.radius(1, nodes=[0], **QUIET).run["max_global"] == 1000
