@@ -254,7 +254,7 @@ fn required_arrays() {
 
 #[test]
 fn shapes_that_do_not_fit() {
-    refused(small_graph().with("adj_shape", i64s(&[3, 4])), &["adj_data", "3 by 4", "square"]);
+    refused(small_graph().with("adj_shape", i64s(&[3, 4])), &["adj_shape", "3 by 4", "square"]);
     refused(small_graph().with("adj_shape", i64s(&[3])), &["adj_shape", "two sides"]);
     refused(small_graph().with("adj_shape", i64s(&[0, 0])), &["adj_shape[0]", "is 0"]);
     refused(small_graph().with("attr_shape", i64s(&[3, 0])), &["attr_shape[1]", "is 0"]);

@@ -117,7 +117,7 @@ fn integers_from_text_and_arrays() {
     let npz = Npz::new().with("anything", i64s(&[7]));
     assert_eq!(parse_integers("list.npz", &npz.bytes()).unwrap(), [7]);
     for (line, mentions) in [
-        (&b"1\n2.0\n"[..], ["line 2", "`2.0`"]),
+        (&b"1\n2.5\n"[..], ["line 2", "`2.5`"]),
         (b"# none\n", ["line 1", "without any integer"]),
         (b"9223372036854775808", ["line 1", "64 bits"]),
         (b"1\n\xff", ["line 2", "not text"]),
