@@ -89,8 +89,8 @@ fn random_hints(random: &mut Random, world: &World) -> Value {
     };
     let (mut slopes, mut lines, mut reach, mut levels) = (vec![], vec![], vec![], vec![]);
     let (mut supports, mut nested) = (vec![], vec![]);
-    for l in 2..=world.depth() {
-        for n in (0..world.graph.attributes.rows).filter(|&n| reached[l][n]) {
+    for (l, reached) in reached.iter().enumerate().take(world.depth() + 1).skip(2) {
+        for n in (0..world.graph.attributes.rows).filter(|&n| reached[n]) {
             for j in (0..world.model.layers[l - 2].weight.columns).filter(|&j| !world.is_linear(l as u32, j as u32)) {
                 if l > 2 {
                     slopes.push(json!([l, n, j, half(random)]));
