@@ -87,7 +87,7 @@ def _check_training(loss: Any, bounds: Any, split: Any) -> None:
             share = -1.0
         if not (0 < share <= 100 if split.endswith("%") else split.strip().isdecimal() and share > 0):
             raise InputError(f"split={split!r}", remedy + ("; at most 100%" if share > 100 else ""))
-    elif isinstance(split, numbers.Real) and not isinstance(split, numbers.Integral) and 0 < split < 1:
+    elif isinstance(split, numbers.Real) and not isinstance(split, numbers.Integral) and 0 < float(split) < 1:
         raise InputError(f"split={split!r}", f"give a percentage as a text: split='{100 * float(split):.12g}%'")
     elif isinstance(split, bool) or not isinstance(split, numbers.Integral) or split < 1:
         raise InputError(f"split={split!r}", remedy)

@@ -180,7 +180,3 @@ def test_warnings_have_the_words_of_python():
     note = "Train for a smaller -Q or -q, with more labelled nodes (--split), or with a longer --warm-up; `gcnproof check --class labels`"
     assert pythonic(note) == "Train for a smaller Q or q, with more labelled nodes (split), or with a longer warm_up; `gcnproof check --class labels`"
     assert pythonic("2-Q, a -- b, x-q") == "2-Q, a -- b, x-q"
-
-
-def test_the_limit_of_radius_is_that_of_the_command_line(verifier):
-    assert verifier.radius(1, nodes=[0], **QUIET).run["max_global"] == 1000
