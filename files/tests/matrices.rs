@@ -121,7 +121,7 @@ fn integers_from_text_and_arrays() {
         (b"# none\n", ["line 1", "without any integer"]),
         (b"9223372036854775808", ["line 1", "64 bits"]),
         (b"1\n\xff", ["line 2", "not text"]),
-        (b"\n\nx # y", ["line 3", "`x`"]),
+        (b"1\n\nx # y", ["line 3", "`x`"]),
     ] {
         complete(&parse_integers("list.txt", line).unwrap_err(), "list.txt", &mentions);
     }
