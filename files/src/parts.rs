@@ -59,7 +59,7 @@ impl<'bytes> Reader<'bytes> {
         let entries = data.flat()?;
         let sides = triplets::sides(&self.take(&part("shape"))?, entries)?;
         if prefix == "adj" {
-            square(&data.file, &part("shape"), sides)?;
+            square(&data.file, &part("shape"), sides.0, sides.1)?;
         }
         let offsets = triplets::offsets(&self.take(&part("indptr"))?, sides.0, entries)?;
         let indices = triplets::indices(&self.take(&part("indices"))?, sides.1, entries)?;
@@ -171,7 +171,7 @@ impl<'bytes> Reader<'bytes> {
         matrix: SparseMatrix,
         options: &GraphOptions,
     ) -> Result<Pattern, FileError> {
-        square(file, entry, (matrix.rows, matrix.columns))?;
+        square(file, entry, matrix.rows, matrix.columns)?;
         let total = matrix.entries();
         if let Some((count, row, column, value)) = other_than_one(&matrix) {
             if !options.unweight {
@@ -325,7 +325,7 @@ fn union(a: &Pattern, b: &Pattern) -> Pattern {
 }
 
 /// An adjacency has a row and a column for each node.
-fn square(file: &str, entry: &str, (rows, columns): (usize, usize)) -> Result<(), FileError> {
+fn square(file: &str, entry: &str, rows: usize, columns: usize) -> Result<(), FileError> {
     if rows == columns {
         return Ok(());
     }

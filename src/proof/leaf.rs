@@ -56,7 +56,7 @@ pub(crate) fn leaf(
         });
         let grid = |sign: &Sign| Sign { beta: on_grid(sign.beta.max(0.0), exponent), ..*sign };
         let above = Above { signs: signs.iter().map(grid).collect(), chords: chords.iter().map(whole).collect() };
-        pass(prepared, objective, decided.is_some(), (&omega, above), workspace);
+        pass(prepared, objective, decided.is_some(), &omega, above, workspace);
         prepared.mix(&weights, workspace);
         let bound = prepared.worst(workspace, decided.unwrap_or(&free));
         let doubtful = is_doubtful(bound, enough);
@@ -68,7 +68,7 @@ pub(crate) fn leaf(
         }
     }
     workspace.hidden.envelope = envelope;
-    pass(prepared, objective, decided.is_some(), (omega, Above { signs, chords }), workspace);
+    pass(prepared, objective, decided.is_some(), omega, Above { signs, chords }, workspace);
     workspace.selection = selection;
     found
 }
@@ -108,7 +108,8 @@ fn pass(
     prepared: &Prepared,
     objective: Objective,
     in_branch: bool,
-    (omega, Above { signs, chords }): (&[Vec<f64>], Above),
+    omega: &[Vec<f64>],
+    Above { signs, chords }: Above,
     workspace: &mut Workspace,
 ) {
     if prepared.network().depth() > 3 {

@@ -55,7 +55,7 @@ impl Fast<'_> {
             if settled || !afforded() {
                 return None;
             }
-            self.nested_level(slice, decided, (&rows, &supports), unit)
+            self.nested_level(slice, decided, &rows, &supports, unit)
         };
         unstable.iter().enumerate().map(unit).collect()
     }
@@ -65,7 +65,8 @@ impl Fast<'_> {
         &self,
         slice: &Slice,
         decided: &Decided,
-        (rows, supports): (&[Arc<Row>], &Rc<Supports>),
+        rows: &[Arc<Row>],
+        supports: &Rc<Supports>,
         unit: usize,
     ) -> Option<NestedLevel> {
         let base = supports.base(&self.network, slice, 0, unit);

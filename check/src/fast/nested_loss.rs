@@ -154,7 +154,8 @@ impl Supports {
         &self,
         network: &FastNetwork,
         slice: &Slice,
-        (place, unit): (usize, usize),
+        place: usize,
+        unit: usize,
         mut each: impl FnMut(usize, usize, &Support, Interval),
     ) {
         let width = network.exact.widths[3];
@@ -192,7 +193,7 @@ impl Supports {
     /// Around `B` of a unit of the node at a place of `V(3)`.
     pub(crate) fn base(&self, network: &FastNetwork, slice: &Slice, place: usize, unit: usize) -> Interval {
         let mut base: Interval = network.bias(2, slice.nodes(3)[place])[unit].into();
-        self.received(network, slice, (place, unit), |_, _, support, w| {
+        self.received(network, slice, place, unit, |_, _, support, w| {
             let low = || if support.follows() { w.times(support.value) } else { Interval::ZERO };
             base = base.plus(match w.sign() {
                 Some(std::cmp::Ordering::Greater) => w.times(support.upper),
@@ -233,7 +234,7 @@ impl NestedLosses {
                 }
                 Taken::Rise | Taken::Fall => (Stored::ONE, Stored::ONE, Stored::ONE),
             };
-            supports.received(network, slice, (at / width, at % width), |m, i, support, w| {
+            supports.received(network, slice, at / width, at % width, |m, i, support, w| {
                 let [up, down] = &mut slopes[m][i];
                 let size = w.upper.most(-w.lower);
                 let sure = w.sign();

@@ -137,7 +137,8 @@ impl<'a> Layers<'a> {
         bounds: &[LayerBounds],
         objective: &[(usize, f64)],
         signs: &[Sign],
-        (lines, nested): (AllowedLines, Option<Arc<Nested>>),
+        lines: AllowedLines,
+        nested: Option<Arc<Nested>>,
     ) -> Layers<'a> {
         let highest = if nested.is_some() { 1 } else { 0 };
         let units = bounds.iter().enumerate().map(|(above, bounds)| {

@@ -78,8 +78,8 @@ pub(in crate::search) fn price_layers(
     let fixed = !branch.decided.flipped.is_empty() || !branch.decided.kept.is_empty();
     let nested = if fixed { None } else { prepared.nested(search.workspace) };
     let Workspace { slice, hidden, local_bounds, multipliers, .. } = &*search.workspace;
-    let (signs, lines) = (&multipliers.signs, (AllowedLines::All, nested));
-    let layers = Layers::new(prepared.network(), hidden, local_bounds, &objective, signs, lines);
+    let (signs, lines) = (&multipliers.signs, AllowedLines::All);
+    let layers = Layers::new(prepared.network(), hidden, local_bounds, &objective, signs, lines, nested);
     let mut master = LayeredMaster::new(layers, slice, local_bounds, global);
     master.until(search.clock.clone());
     let known = search.latest(global, &branch.decided);
