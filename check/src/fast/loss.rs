@@ -15,6 +15,15 @@ use crate::ids::Flip;
 use crate::number::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step};
 use crate::statement::{Budget, Decided, Link, Slice, pairs};
 
+/// Steps for a flip that is looked at, besides its inner product; for one that bends are evaluated for; and for each of
+/// these bends: outward rounding and scattered memory, measured.
+const LOOK: u64 = 16;
+const BENT: u64 = 64;
+const BEND: u64 = 32;
+
+/// Prices that are tried before 0.
+const ROUNDS: usize = 16;
+
 /// What the losses of a leaf depend on.
 pub(crate) struct FastLosses<'a> {
     pub(crate) network: &'a FastNetwork<'a>,
@@ -92,8 +101,11 @@ impl FastLosses<'_> {
             None => places[0].norm.times_up(largest).rough().part(4),
         };
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
+        // Where the rows together have no more flips to make than there are in all, the best price of every flip is 0.
+        let room = places.iter().fold(0, |sum: usize, row| sum.saturating_add(row.left));
+        let rounds = if room <= count { usize::from(total.is_some()) } else { ROUNDS };
         for round in 0.. {
-            let price = if round < 40 { every.price() } else { Stored::ZERO };
+            let price = if round < rounds { every.price() } else { Stored::ZERO };
             let found = self.collect(price, &steep, &mut places, &mut present);
             let (prices, given, kept) = self.settle(price, count, &places, &found);
             let enough = total.is_some_and(|total| total.minus(given).is_positive());
@@ -104,7 +116,8 @@ impl FastLosses<'_> {
                 let found = found.iter().map(|flip| (places[flip.0].node, flip.2)).collect();
                 return Some(Priced { prices, given, kept, found, least: price, worst });
             }
-            every = every.part(2);
+            // A low price rules out hardly any flip: then each round costs as much as the last.
+            every = every.part(if round < ROUNDS / 2 { 2 } else { 16 });
         }
         None
     }
@@ -129,6 +142,7 @@ impl FastLosses<'_> {
             let attributes = self.network.exact.graph.attributes.row(*node as usize);
             attributes.iter().for_each(|&d| present[d as usize] = true);
             let ordered = self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm);
+            step((limit(*node).min(self.network.by_norm.len()) * width) as u64);
             for (weights, &(d, norm)) in ordered.take(limit(*node)) {
                 // Cauchy and Schwarz.
                 let largest = most.losing.times_up(norm);
@@ -294,7 +308,7 @@ impl FastLosses<'_> {
                 }
                 found.push((at, d, loss));
             }
-            step(looked_at * width as u64);
+            step(looked_at * (LOOK + width as u64));
             attributes.iter().for_each(|&d| present[d as usize] = false);
         }
         found
@@ -359,20 +373,22 @@ impl FastLosses<'_> {
     /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
     fn bent(&self, place: usize, flip: Flip, present: bool) -> Up {
         let mut total = Up::ZERO;
-        let bends = self.envelopes.iter().map(Vec::len).sum::<usize>() + self.slice.reached(place).len();
-        step(8 * bends as u64);
+        let mut bends = self.envelopes.iter().map(Vec::len).sum::<usize>() + self.slice.reached(place).len();
         let change = |unit: usize, pair: &[Link]| {
             let change = self.network.change(pair, unit, flip.1);
             if present { -change } else { change }
         };
         for pair in pairs(self.slice.reached(place)) {
             for (unit, [rise, fall]) in self.kinks(pair) {
+                bends += pair.len();
                 let g = change(unit, pair);
                 let lost = g.positive_part().scaled(-*rise).plus((-g).positive_part().scaled(*fall));
                 total = total.plus(lost.upper);
             }
             let m = pair[0].place();
-            for bend in self.levels.get(m).map_or(&[][..], |list| list) {
+            let levels = self.levels.get(m).map_or(&[][..], |list| list);
+            bends += levels.len() * pair.len();
+            for bend in levels {
                 let (g, known) = (change(bend.unit, pair), &self.rows[m].levels()[bend.unit]);
                 let level = Interval::from(known.level);
                 let taken = if known.below == Some(true) {
@@ -399,6 +415,7 @@ impl FastLosses<'_> {
                 total = total.plus(taken.times(bend.weight));
             }
         }
+        step(BENT + BEND * bends as u64);
         total
     }
 }

@@ -23,6 +23,7 @@ impl Fast<'_> {
         let expand = || {
             // All lines share the levels: their steps are not those of the line that needs them first.
             let (before, cost) = (steps(), slice.steps());
+            self.work.begin_bounds();
             let mut counted = before;
             let afforded = || {
                 let spent = steps().wrapping_sub(std::mem::replace(&mut counted, steps()));

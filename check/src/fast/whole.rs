@@ -39,6 +39,7 @@ impl Fast<'_> {
     pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
         let slice = Slice::new(self.network.exact, l, node);
         let mut target = FastTarget::new(self, &slice);
+        self.work.begin_bounds();
         // Two bounds of either side of a unit.
         let (cost, mut counted) = (4 * slice.steps(), steps());
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();

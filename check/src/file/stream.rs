@@ -83,7 +83,8 @@ fn run(
     }
     let question = options.question.as_ref();
     let owns = |node: u32| options.part.as_ref().is_none_or(|part| part.owns(node as usize));
-    let meter = work.line();
+    work.set_weights(if chosen_by_file(header, model, options) { 0 } else { between_hidden(model) });
+    let meter = work.header();
     match header {
         Stated::Flips(header) => {
             let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
@@ -296,4 +297,17 @@ fn without_proof(unproved: Unproved) -> JudgedLine {
         return JudgedLine::Other(Reason::TooLarge(format!("a reason of more than {LONGEST_REASON} bytes")));
     }
     JudgedLine::Unproved(unproved)
+}
+
+/// Does the file alone say along which powers of an operator messages pass? Then it may make any graph dense.
+fn chosen_by_file(header: &Stated, model: &ModelFile, options: &Options) -> bool {
+    let named = model.layers.iter().any(|layer| !layer.operators.is_empty());
+    let asked = !options.message_passing.is_empty();
+    !named && !asked && header.message_passing().iter().any(|rule| rule.starts_with("poly"))
+}
+
+/// The weights between hidden layers.
+fn between_hidden(model: &ModelFile) -> usize {
+    let between = model.layers.get(1..model.layers.len() - 1).unwrap_or(&[]);
+    between.iter().map(|layer| layer.weight.values.len()).sum()
 }

@@ -41,9 +41,10 @@ pub struct Work {
     kept: AtomicU64,
     /// The most that a line has cost.
     largest: AtomicU64,
-    /// Steps for lines of bounds, and how many they may become.
+    /// Steps for bounds of hidden units, of how many layers and nodes, and how many steps each of them allows.
     bounds: AtomicU64,
-    all_bounds: u64,
+    begun: AtomicU64,
+    each: AtomicU64,
     stop: Option<fn() -> bool>,
 }
 
@@ -59,7 +60,8 @@ impl Work {
             kept: AtomicU64::new(0),
             largest: AtomicU64::new(0),
             bounds: AtomicU64::new(0),
-            all_bounds: limits.bounds(nodes),
+            begun: AtomicU64::new(0),
+            each: AtomicU64::new(limits.bounds),
             stop,
         }
     }
@@ -102,13 +104,29 @@ impl Work {
         }
     }
 
+    /// The network has so many weights between hidden layers.
+    pub(crate) fn set_weights(&self, weights: usize) {
+        self.each.store(self.limits.bounds_of(weights), Ordering::Relaxed);
+    }
+
+    /// Bounds of the units of a layer and node are begun: a short file reaches few nodes, so that it allows few steps.
+    pub(crate) fn begin_bounds(&self) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn allowed_bounds(&self) -> u64 {
+        let [begun, each] = [&self.begun, &self.each].map(|count| count.load(Ordering::Relaxed));
+        self.limits.file.saturating_add(begun.saturating_mul(each))
+    }
+
     /// Judges a line of bounds, which all lines share: a short file may state very many of them, so that they have a limit together.
     ///
     /// # Errors
     /// What is wrong with the line, or that it is too expensive.
     pub(crate) fn bounds<T>(&self, judge: impl FnOnce(&Meter) -> Result<T, Reason>) -> Result<T, Reason> {
+        self.begin_bounds();
         let meter = self.line();
-        meter.most.set(self.all_bounds.saturating_sub(self.bounds.load(Ordering::Relaxed)));
+        meter.most.set(self.allowed_bounds().saturating_sub(self.bounds.load(Ordering::Relaxed)));
         let before = steps();
         let judged = judge(&meter);
         self.bounds.fetch_add(steps().wrapping_sub(before), Ordering::Relaxed);
@@ -118,19 +136,27 @@ impl Work {
     /// May so many steps more be spent on default bounds, which all lines share? They count as those of lines of bounds do.
     pub(crate) fn affords(&self, steps: u64) -> bool {
         let before = self.bounds.fetch_add(steps, Ordering::Relaxed);
-        before.saturating_add(steps) <= self.all_bounds && !self.stopped()
+        before.saturating_add(steps) <= self.allowed_bounds() && !self.stopped()
     }
 
     /// Refuses what rests on default bounds that were too expensive.
     pub(crate) fn afforded(&self) -> Result<(), Reason> {
-        let (steps, allowed) = (self.bounds.load(Ordering::Relaxed), self.all_bounds);
+        let (steps, allowed) = (self.bounds.load(Ordering::Relaxed), self.allowed_bounds());
         if steps > allowed { Err(Reason::TooExpensive(Cost::Bounds { steps, allowed })) } else { Ok(()) }
+    }
+
+    /// A meter for the header.
+    pub fn header(&self) -> Meter<'_> {
+        self.meter(self.limits.header)
     }
 
     /// A meter for a line, for the thread that judges it.
     pub fn line(&self) -> Meter<'_> {
-        let zero = || Cell::new(0);
-        let cap = Cell::new(self.limits.line);
+        self.meter(self.limits.line)
+    }
+
+    fn meter(&self, cap: u64) -> Meter<'_> {
+        let (zero, cap) = (|| Cell::new(0), Cell::new(cap));
         Meter {
             work: self,
             line: zero(),
@@ -304,7 +330,7 @@ mod tests {
     use super::*;
 
     fn small(line: u64, file: u64) -> Work {
-        Work::new(Limits { leaf: 100, flip: 10, line, file, node: 0, memory: 100 }, 0, None)
+        Work::new(Limits { leaf: 100, flip: 10, line, file, node: 0, bounds: 0, memory: 100, ..Limits::NONE }, 0, None)
     }
 
     #[test]
@@ -378,7 +404,7 @@ mod tests {
 
     #[test]
     fn lines_of_bounds_have_a_limit_together() {
-        let work = Work::new(Limits { line: 1000, file: 10, node: 0, ..Limits::NONE }, 2, None);
+        let work = Work::new(Limits { line: 1000, file: 10, bounds: 0, ..Limits::NONE }, 2, None);
         assert_eq!(work.bounds(|meter| meter.spend(6)), Ok(()));
         assert_eq!(work.bounds(|meter| meter.spend(4)), Ok(()));
         let too_much = Err(Reason::TooExpensive(Cost::Line { steps: 1, allowed: 0 }));
@@ -401,8 +427,9 @@ mod tests {
 
     #[test]
     fn default_bounds_have_a_limit_of_their_own() {
-        let work = Work::new(Limits { line: u64::MAX, file: 10, node: 1, ..Limits::NONE }, 2, None);
+        let work = Work::new(Limits { line: u64::MAX, file: 10, bounds: 256, ..Limits::NONE }, 2, None);
         let allowed = 10 + 2 * 256;
+        (0..2).for_each(|_| work.begin_bounds());
         assert!(work.affords(allowed - 1) && work.affords(1));
         assert_eq!(work.afforded(), Ok(()));
         assert!(!work.affords(1));
