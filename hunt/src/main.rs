@@ -53,7 +53,7 @@ struct Arguments {
     /// Instead of problems, show small files with large costs to the checker, each in a process of its own; --problems counts files
     #[arg(long)]
     resources: bool,
-    /// With --resources: more seconds than this are a finding
+    /// With --resources: more seconds than this are a finding; eight times as many with --exact
     #[arg(long, default_value_t = 20.0, requires = "resources")]
     file_seconds: f64,
     /// With --resources: more megabytes than this are a finding
