@@ -106,7 +106,8 @@ pub fn run(settings: &ResourceSettings, say: &(dyn Fn(&str) + Sync)) -> u64 {
                     continue;
                 }
             };
-            let words = format!("{}{} on {}, case {number}", file.what, if exact { " (--exact)" } else { "" }, stage.name);
+            let words =
+                format!("{}{} on {}, case {number}", file.what, if exact { " (--exact)" } else { "" }, stage.name);
             let mut most = most.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if exact {
                 most.exact = most.exact.max(cost.time);
