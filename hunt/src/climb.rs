@@ -59,7 +59,7 @@ pub struct Climb<'a> {
 impl Climb<'_> {
     fn worth(&self, hints: &Value) -> Option<(Option<Exact>, Box<Details>)> {
         let read = Hints::read(hints).ok()?;
-        match self.rules.worth(self.target, &self.objective, &self.path, &read, self.known).ok()? {
+        match self.rules.worth(self.target.0, self.target.1, &self.objective, &self.path, &read, self.known).ok()? {
             Worth::Empty => Some((None, Box::default())),
             Worth::Bound(bound, details) => Some((Some(bound), details)),
         }

@@ -41,7 +41,8 @@ impl Rules<'_> {
     /// If the hints are about something that is not there.
     pub fn worth(
         &self,
-        (top, target): (usize, usize),
+        top: usize,
+        target: usize,
         objective: &[(usize, i64)],
         path: &Path,
         hints: &Hints,
@@ -134,7 +135,7 @@ impl Rules<'_> {
             let (rise, fall) = hints.lines.get(&(node, unit)).cloned().unwrap_or_else(|| (zero(), zero()));
             let z = &details.values[&(node, unit)];
             let split = path.units.get(&(2, node, unit)).copied();
-            match least(&k, (&rise, &fall), z, (rise_most, fall_most), split) {
+            match least(&k, &rise, &fall, z, rise_most, fall_most, split) {
                 None => return Ok(Worth::Empty),
                 Some(least) => constant = constant.plus(&least),
             }
@@ -269,9 +270,11 @@ fn clip(bounds: &mut (Exact, Exact), side: Option<&bool>) -> bool {
 /// The least value of `f` over the points of rule 4; `None` if no point is left.
 fn least(
     k: &Exact,
-    (rise, fall): (&Exact, &Exact),
+    rise: &Exact,
+    fall: &Exact,
     z: &Exact,
-    (most_up, most_down): (&Exact, &Exact),
+    most_up: &Exact,
+    most_down: &Exact,
     split: Option<bool>,
 ) -> Option<Exact> {
     let corners = [

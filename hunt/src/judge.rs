@@ -96,7 +96,7 @@ impl Rules<'_> {
                 "hints" => {
                     let hints = Hints::read(value)?;
                     let objective = [(reference, 1), (class, -1)];
-                    match self.worth((self.depth(), target), &objective, &path, &hints, known)? {
+                    match self.worth(self.depth(), target, &objective, &path, &hints, known)? {
                         Worth::Bound(bound, _) if bound.sign() != Ordering::Greater => {
                             return Err(format!("a bound of {:e}", bound.approximate()));
                         }
@@ -164,7 +164,7 @@ impl Rules<'_> {
             for (side, sign) in [(1, 1), (2, -1)] {
                 for hints in parts[side].as_array().ok_or("no list of hints")? {
                     let hints = Hints::read(hints)?;
-                    let worth = self.worth((layer, node), &[(unit, sign)], &Path::default(), &hints, known)?;
+                    let worth = self.worth(layer, node, &[(unit, sign)], &Path::default(), &hints, known)?;
                     let Worth::Bound(bound, _) = worth else { continue };
                     let (lower, upper) = &mut bounds[unit];
                     if sign > 0 && bound.compare(lower) == Ordering::Greater {

@@ -105,7 +105,7 @@ impl<'a> Rules<'a> {
         &self.weights[layer - 1][input * self.width(layer + 1) + output]
     }
 
-    fn present(&self, (node, attribute): (usize, usize)) -> bool {
+    fn present(&self, node: usize, attribute: usize) -> bool {
         self.case.graph.attributes.contains(node, attribute as u32)
     }
 
@@ -113,7 +113,7 @@ impl<'a> Rules<'a> {
     pub fn permits(&self, flip: (usize, usize)) -> bool {
         flip.0 < self.case.nodes()
             && flip.1 < self.case.attributes()
-            && self.case.budget.permits(flip.0, flip.1, self.present(flip))
+            && self.case.budget.permits(flip.0, flip.1, self.present(flip.0, flip.1))
     }
 
     /// The budget on the path; `None` if it is overspent.
@@ -143,7 +143,7 @@ impl<'a> Rules<'a> {
     /// `v_nd W(1)_dj`.
     pub(crate) fn sent(&self, flip: (usize, usize), unit: usize) -> Exact {
         let weight = self.weight(1, flip.1, unit);
-        if self.present(flip) { weight.negated() } else { weight.clone() }
+        if self.present(flip.0, flip.1) { weight.negated() } else { weight.clone() }
     }
 
     /// The pre-activation of layer 2 at `X'`.
@@ -152,7 +152,7 @@ impl<'a> Rules<'a> {
         for &(n, a) in &self.operators[0][node] {
             let a = Exact::from_f64(a);
             for attribute in 0..self.case.attributes() {
-                if self.present((n, attribute)) != path.made.contains(&(n, attribute)) {
+                if self.present(n, attribute) != path.made.contains(&(n, attribute)) {
                     sum = sum.plus(&a.times(self.weight(1, attribute, unit)));
                 }
             }

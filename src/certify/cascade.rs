@@ -122,7 +122,7 @@ impl Certifier {
         }
         let (mut result, broken) = self.conclude(target, &pairs, cost, workspace);
         if let Some(errors) = errors {
-            self.deploy(&mut result, broken, errors, (&clock, &mut pairs), workspace);
+            self.deploy(&mut result, broken, errors, &clock, &mut pairs, workspace);
         }
         self.shorten(&mut result, &pairs, workspace);
         workspace.watch = Watch::default();
@@ -336,8 +336,8 @@ impl Certifier {
                 pairs.attack(flips, workspace);
                 if self.settings.proofs && bound > pairs[at].error {
                     let (weights, omega) = (workspace.multipliers.weights.clone(), workspace.multipliers.omega.clone());
-                    let aim = (&objective[..], pairs[at].error);
-                    let leaf = leaf(&self.prepared, aim, None, &weights, &omega, workspace);
+                    let enough = pairs[at].error;
+                    let leaf = leaf(&self.prepared, &objective, enough, None, &weights, &omega, workspace);
                     pairs[at].proof = Ok(PairProof::leaf(leaf));
                 }
                 if pairs[at].is_done() || pairs[at].attack.succeeds() || workspace.watch.was_late() {

@@ -62,14 +62,15 @@ impl Certifier {
         result: &mut NodeResult,
         broken: Option<usize>,
         errors: Vec<f64>,
-        (clock, pairs): (&Clock, &mut Pairs),
+        clock: &Clock,
+        pairs: &mut Pairs,
         workspace: &mut Workspace,
     ) {
         let prediction_depends = self.prediction_depends(result, &errors, &workspace.slice);
         let verdict = match result.verdict {
             _ if !errors.iter().all(|error| error.is_finite()) => DeployedVerdict::Undecided,
             Verdict::Robust => deploy_robust(pairs),
-            Verdict::NonRobust => self.deploy_witness(result, broken, (clock, pairs), workspace),
+            Verdict::NonRobust => self.deploy_witness(result, broken, clock, pairs, workspace),
             Verdict::Undecided => DeployedVerdict::Undecided,
         };
         if self.settings.proofs && matches!(verdict, DeployedVerdict::RoundingDependent | DeployedVerdict::Undecided) {
@@ -116,7 +117,8 @@ impl Certifier {
         &self,
         result: &mut NodeResult,
         broken: Option<usize>,
-        (clock, pairs): (&Clock, &mut Pairs),
+        clock: &Clock,
+        pairs: &mut Pairs,
         workspace: &mut Workspace,
     ) -> DeployedVerdict {
         // The margin over the class that it was found for is known, and mostly enough.

@@ -184,7 +184,8 @@ const FEW: usize = 32;
 /// Asks for the budget of a decider.
 fn ask<A: Attacker, D: Decide<A>>(
     decider: &D,
-    (node, radius): (usize, &mut Radius<A>),
+    node: usize,
+    radius: &mut Radius<A>,
     buffers: &mut D::Buffers,
     stopped: &(impl Fn() -> bool + Sync),
     progress: &(impl Fn(usize, &Radius<A>) + Sync),
@@ -227,7 +228,7 @@ fn search<A: Attacker, D: Decide<A>>(
             nodes.into_par_iter().with_max_len(1).for_each_init(D::Buffers::default, |buffers, (node, radius)| {
                 let decider = decider.for_questions();
                 while let (Some(q), false) = (radius.next(), stopped()) {
-                    ask(&decider.at_global(q, &[node]), (node, &mut *radius), buffers, stopped, &progress);
+                    ask(&decider.at_global(q, &[node]), node, &mut *radius, buffers, stopped, &progress);
                 }
             });
             return;
@@ -251,8 +252,8 @@ fn search<A: Attacker, D: Decide<A>>(
                 .flat_map(|((_, nodes), decider)| nodes.into_iter().map(move |node| (decider, node)))
                 .collect();
             questions.into_par_iter().with_max_len(1).for_each_init(D::Buffers::default, |buffers, question| {
-                let (decider, node) = question;
-                ask(decider, node, buffers, stopped, &progress);
+                let (decider, (node, radius)) = question;
+                ask(decider, node, radius, buffers, stopped, &progress);
             });
         }
     }

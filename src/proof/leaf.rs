@@ -25,7 +25,8 @@ const SHARES: i32 = -20;
 /// Nothing that a search goes on with is changed.
 pub(crate) fn leaf(
     prepared: &Prepared,
-    (objective, enough): (Objective, f64),
+    objective: Objective,
+    enough: f64,
     decided: Option<&Decided>,
     weights: &[f64],
     omega: &[Vec<f64>],
@@ -61,8 +62,8 @@ pub(crate) fn leaf(
         let bound = prepared.worst(workspace, decided.unwrap_or(&free));
         let doubtful = is_doubtful(bound, enough);
         if !doubtful || exponent == EXPONENTS[EXPONENTS.len() - 1] {
-            let mut leaf = write(prepared, exponent, &weights, (decided.is_some(), &omega), workspace);
-            leaf.envelope = prices.and_then(|prices| write_envelope((exponent, prices), workspace));
+            let mut leaf = write(prepared, exponent, &weights, decided.is_some(), &omega, workspace);
+            leaf.envelope = prices.and_then(|prices| write_envelope(exponent, prices, workspace));
             found = leaf;
             break;
         }
@@ -128,7 +129,8 @@ fn write(
     prepared: &Prepared,
     exponent: i32,
     weights: &[f64],
-    (in_branch, omega): (bool, &[Vec<f64>]),
+    in_branch: bool,
+    omega: &[Vec<f64>],
     workspace: &Workspace,
 ) -> Leaf {
     let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
@@ -189,7 +191,7 @@ fn write(
 }
 
 /// The envelopes that the last bound used, with `share` and `prices` the exponents of their grids.
-fn write_envelope((share, exponent): (i32, i32), workspace: &Workspace) -> Option<Box<format::Envelope>> {
+fn write_envelope(share: i32, exponent: i32, workspace: &Workspace) -> Option<Box<format::Envelope>> {
     let (known, envelope_slopes) = workspace.relaxed.envelope.as_ref()?;
     let (width, nodes) = (workspace.hidden.width, workspace.slice.nodes(2));
     let used = || (0..envelope_slopes.len()).filter(|&at| envelope_slopes[at].weight > 0.0);

@@ -172,8 +172,8 @@ impl PairSearch<'_, '_> {
             let objective = [(self.pairs.reference, 1.0), (class, -1.0)];
             let deep = self.prepared.network().depth() > 3;
             let omega = if deep { self.workspace.multipliers.last_omega.clone() } else { Vec::new() };
-            let aim = (&objective[..], self.pairs[self.at].goal());
-            let leaf = leaf(self.prepared, aim, Some(&branch.decided), weights, &omega, self.workspace);
+            let enough = self.pairs[self.at].goal();
+            let leaf = leaf(self.prepared, &objective, enough, Some(&branch.decided), weights, &omega, self.workspace);
             trace.close(branch, leaf);
         }
     }
