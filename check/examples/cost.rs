@@ -28,6 +28,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("all lines            {all} steps");
     println!("most expensive line  {}", share(line, limits.line));
     println!("in vain or shared    {}", share(wasted, file));
-    println!("bounds of units      {}", share(bounds, limits.bounds(graph.attributes.rows)));
+    println!("bounds of units      {bounds} steps");
     Ok(())
 }
