@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const FOLDER: &str = "../check/tests/statements";
+const FOLDER: &str = "../check/tests/checker/statements";
 
 fn check(proofs: &str, more: &[&str]) -> Output {
     let command = &mut Command::new(env!("CARGO_BIN_EXE_gcnproof"));
@@ -113,7 +113,8 @@ fn own_proofs_answer_the_question_they_were_made_for() {
     let (code, text) = run(&["check", graph, model, proofs, "-Q", "4", "-q", "2", "--nodes", "0-19"]);
     assert!(code == 1 && text.contains("asked about Q = 4, stated Q = 3: robust nodes do not answer"), "{text}");
     // The same proofs and another graph: both digests are named.
-    let (code, text) = run(&["check", "../check/tests/statements/g.npz", "../check/tests/statements/m.npz", proofs]);
+    let (code, text) =
+        run(&["check", "../check/tests/checker/statements/g.npz", "../check/tests/checker/statements/m.npz", proofs]);
     let given = "3300a1addee58e72b8e5c190377a0f17d3befa2e8a7c09d4dc474ad84fc0657d";
     assert!(code == 1 && text.contains("another graph: its digest is") && text.contains(given), "{text}");
 }
