@@ -11,12 +11,13 @@ import numpy as np
 
 from . import _native
 from .asking import Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
+from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
 from .attack import Edges, Execution, Flips, attack_of, execution_of
 from .errors import InputError
 from .graph import _array
 from .progress import Listener, Progress
 from .results import Explanation, Proofs, Radii, Results
-from .selection import Subject, keep_inputs, path_of, threads as _threads, whole
+from .selection import Subject
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -261,7 +262,8 @@ def check(
         "bound": None if bound is None else whole(bound, "bound", "predictions"),
         "attacked_nodes": None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
     }
-    path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote")
+    path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote, behind the model and the data: check(model, data, 'proofs.jsonl.zst', …)")
+    only = switch(exact, "exact")
     limit, count, bar = whole(work_limit, "work_limit", "times the default"), _threads(threads), Progress(progress, "check")
     subject = Subject.of(model, data, call)
     claim = None
@@ -270,9 +272,13 @@ def check(
         claim = {"attack": attacker, "asked": rest, **extent}
     if not os.path.exists(path):
         raise InputError(f"{path}: cannot be read: there is no such file", "give the file that certify(…, proofs=…) wrote")
+    if os.path.isdir(path):
+        first = next((f": {os.path.join(path, name)!r}" for name in sorted(os.listdir(path)) if name.startswith("Q-")), "")
+        remedy = f"give the file of one budget{first}" if first else "give the file that certify(…, proofs=…) wrote"
+        raise InputError(f"{path}: is a folder, and the file of proofs is meant", remedy)
     with bar as listener:
         try:
-            facts = _native.check(subject.graph._native(), subject.network, path, claim, exact, limit, count, listener)
+            facts = _native.check(subject.graph._native(), subject.network, path, claim, only, limit, count, listener)
         except InputError as error:
             problem, expected, _ = error.message.partition("but a file of proofs is expected here")
             if not expected:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
+from .arguments import is_path, keep_inputs, path_of, switch, threads as _threads, whole
 from .asking import Short, Written, nothing_left, tell
 from .attack import Flips, local
 from .calls import Call, _attack
@@ -22,7 +23,7 @@ from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .selection import Subject, chosen, is_module, is_path, keep_inputs, path_of, selected, threads as _threads, whole
+from .selection import Subject, chosen, is_module, selected
 from .table import Table
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ def _numbers(counts: Mapping[str, Any], reals: Mapping[str, Any]) -> None:
     for name, number in reals.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real) or not 0 <= float(number) < float("inf")):
             raise InputError(f"{name}={number!r}", "give a number, 0 or more")
+
+
+def _again(more: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What is to happen to files that are there, taken out of the other arguments."""
+    return [(name, more.pop(name, False)) for name in ("resume", "force")]
 
 
 def _check_training(loss: Any, bounds: Any, split: Any) -> None:
@@ -206,7 +212,9 @@ def train(
     _numbers({"hidden": hidden, "layers": layers, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
     files = {name: None if path is None else path_of(path, name) for name, path in (("out", out), ("log", log), ("checkpoint", said.get("checkpoint")))}
     keep_inputs(files, graph=data)
-    if said.get("resume") and out is None:
+    for name, value in _again(said):
+        said[name] = switch(value, name)
+    if said["resume"] and out is None:
         raise InputError("resume=True needs out=: the file of the training that is continued", "give out='model.safetensors', the same as before")
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
@@ -265,7 +273,7 @@ def study(
     A folder that holds a study is refused: `resume` continues it, and what is there is not computed again; `force` computes everything anew.
     """
     said: dict[str, Any] = dict(more)
-    resume, force = bool(said.pop("resume", False)), bool(said.pop("force", False))
+    complete, resume, force = (switch(value, name) for name, value in (("complete", complete), *_again(said)))
     found = _flips(attack, q, said)
     nothing_left("study", said)
     _numbers({"max_Q": max_Q, "sample": sample, "seed": seed}, {"time_limit": time_limit})
@@ -323,6 +331,8 @@ def report(
     `graph` is for names, distances and purity, `model` for what each flip contributes; a study brings its own. A page that is
     there is overwritten only by `force`. Returns the path of the page.
     """
+    switch(force, "force")
+    path_of(out, "out", "give the path of a page, such as out='report.html'")
     if not results:
         raise InputError("no results are given", "give what certify, radius, collective or study returned, or files")
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
@@ -331,12 +341,16 @@ def report(
             if isinstance(one, Study):
                 paths.append(one.folder)
             elif isinstance(one, Table):
+                if not len(one):
+                    raise InputError(f"the {type(one).__name__} at place {at + 1} has no rows: there is nothing to report", "give results of at least one node or budget")
                 graph = one._graph if graph is None else graph
                 data = one._data if data is None else data
                 paths.append(os.path.join(folder, f"{type(one).__name__.lower()}{at + 1}.parquet"))
                 one.save(paths[-1])
             elif is_path(one):
                 paths.append(os.fspath(one))
+                if paths[-1].lower().endswith((".html", ".htm")):
+                    raise InputError(f"{paths[-1]}: a page stands where results are expected", f"say out={paths[-1]!r} for the page that is made")
                 if paths[-1].lower().endswith((".npz", ".safetensors")):
                     raise InputError(f"{paths[-1]}: a graph or a model stands where results are expected", "say graph=… or model=…")
             else:
@@ -399,7 +413,7 @@ def validate(
         )
     said: dict[str, Any] = dict(more)
     found = _flips(attack, q, said)
-    again = {name: said.pop(name, False) for name in ("resume", "force")}
+    again = {name: switch(value, name) for name, value in _again(said)}
     nothing_left("validate", said)
     _numbers({"sample": sample, "seed": seed}, {"time_limit": time_limit, "milp_limit": milp_limit, "exact_limit": exact_limit})
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
