@@ -26,7 +26,7 @@ Call = Callable[[Any, Any], Any] | None
 Attack = Flips | Edges
 
 LIMIT = 40
-"""The largest Q or E that `radius` looks at if nothing is said, as on the command line."""
+"""The largest Q or E that `radius` looks at if nothing is said: a notebook waits for it. The command line, which can be interrupted and resumed, goes up to 1000."""
 
 
 def certify(
@@ -143,7 +143,7 @@ def radius(
         gcnproof.radius(model, data, 0.01, max_Q=100)                # the same in short: the budget of a node, and the limit
         gcnproof.radius(model, data, Edges(at_node=3, remove=20))    # the same for E, the number of removed edges
 
-    Without a limit Q and E are looked at up to 40, and the results say how many nodes withstand that. The other arguments are those of `certify`.
+    Without a limit Q and E are looked at up to 40 (the command line: 1000), and the results say how many nodes withstand that. The other arguments are those of `certify`.
     """
     said = dict(more)
     asked = radii(said, attack, q, nodes=nodes, complete=complete, time_limit=time_limit, deployed=deployed)

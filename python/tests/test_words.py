@@ -1,5 +1,6 @@
 """Wrong arguments: what is said names the argument and the remedy, in Python's words."""
 
+import re
 import shutil
 
 import numpy as np
@@ -118,6 +119,20 @@ def test_an_argument_of_another_call(verifier):
         (lambda: gcnproof.report("rows.parquet", "page.html"), "say out='page.html'"),
         (lambda: gcnproof.report("rows.parquet", force="no"), "force='no'"),
         (lambda: gcnproof.report("rows.parquet", out=5), "out: a int is no path"),
+        (lambda: gcnproof.report(FIXTURES, out="page.html"), "there is no study.json in it"),
+        (lambda: gcnproof.train(GRAPH, "ce", hidden=-1), "hidden=-1\n  help: give a whole number of units"),
+        (lambda: gcnproof.train(GRAPH, "ce", hidden=0), "hidden=0\n  help: give a whole number of units, 1 or more"),
+        (lambda: gcnproof.train(GRAPH, "ce", epochs="ten"), "epochs='ten'"),
+        (lambda: gcnproof.train(GRAPH, "ce", margin_labelled="a"), "margin_labelled='a'\n  help: give a number"),
+        (lambda: gcnproof.train(GRAPH, "ce", dropout=1.5), "dropout is 1.5: it must be at least 0 and less than 1"),
+        (lambda: gcnproof.train(GRAPH, "ce", message_passing="gat"), "'gat' is none of gcn"),
+        (lambda: gcnproof.train(GRAPH, "ce", message_passing=[3]), r"message_passing=\[3\]"),
+        (lambda: gcnproof.train(GRAPH, "ce", out="-m.npz"), "end the name in .safetensors"),
+        (lambda: gcnproof.train(GRAPH, "ce", out="m.safetensors", resume=True, force=True), "contradict each other"),
+        (lambda: gcnproof.train(GRAPH, "ce", freeze_nodes=[9999]), "node 9999 cannot be frozen"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", max_Q=-3), "max_Q=-3"),
+        (lambda: gcnproof.study([], GRAPH, "study"), "no model is given"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", nodes=[9999]), "there is no node 9999"),
         (lambda: gcnproof.load(FIXTURES / "README.md"), "neither a graph, a model nor results"),
     ],
 )
@@ -125,7 +140,8 @@ def test_files_and_training(call, words):
     before = [path.stat().st_mtime_ns for path in (GRAPH, MODEL)]
     with pytest.raises(gcnproof.InputError, match=words) as caught:
         call()
-    assert "--" not in str(caught.value) and [path.stat().st_mtime_ns for path in (GRAPH, MODEL)] == before
+    # Commands are told as they are typed.
+    assert "--" not in re.sub("`gcnproof [^`]*`", "", str(caught.value)) and [path.stat().st_mtime_ns for path in (GRAPH, MODEL)] == before
 
 
 def test_training_without_labels():
@@ -196,6 +212,33 @@ def test_what_is_there_is_not_overwritten(verifier, tmp_path):
         assert type(gcnproof.load(path)) is type(thing)
 
 
+@pytest.mark.filterwarnings("ignore::gcnproof.GcnproofWarning")
+def test_names_that_look_like_options(verifier, results, tmp_path, monkeypatch):
+    """Whatever a file or a model is called, it is no option of a command."""
+    monkeypatch.chdir(tmp_path)
+    graph = verifier.graph
+    made = gcnproof.train(graph, "ce", hidden=2, epochs=1, split=1, out="-m.safetensors", **QUIET)
+    few = {"Q": 1, "q": 1, "max_Q": 1, "sample": 1, "nodes": [0], **QUIET}
+    told = gcnproof.study({"-x": made, "a/b": verifier.network}, graph, "-st", **few)
+    assert [model["model"] for model in told.models] == ["-x", "a_b"]
+    twice = gcnproof.study([verifier.network, "-m.safetensors", tmp_path / "-m.safetensors"], graph, "-twice", **few)
+    assert [model["model"] for model in twice.models] == ["model1", "-m", "-m-2"]
+    assert gcnproof.report(results, told, out="-page.html", title="-t") == "-page.html"
+    page = (tmp_path / "-page.html").read_text()
+    assert "gcnproof.report(…)" in page and "gcnproof.study(…)" in page and "pytest" not in page
+
+
+def test_a_report_names_what_was_given(verifier, results, tmp_path):
+    other, network = small(5)
+    results.save(tmp_path / "rows.csv")
+    with pytest.raises(gcnproof.InputError, match="computed on another graph") as caught:
+        gcnproof.report(tmp_path / "rows.csv", graph=other, out=tmp_path / "page.html")
+    assert "gcnproof-" not in str(caught.value)
+    with pytest.raises(gcnproof.InputError, match="^model: none of the results was computed with this model") as caught:
+        gcnproof.report(results, model=network, out=tmp_path / "page.html")
+    gcnproof.report(tmp_path / "rows.csv", graph=verifier.graph, model=verifier.network, out=tmp_path / "page.html")
+
+
 def test_one_node_is_meant(results):
     for wrong in (0.5, "0", True, np.float64(1)):
         with pytest.raises(KeyError, match="is not among the 9 nodes"):
@@ -242,3 +285,5 @@ def test_warnings_have_the_words_of_python():
     note = "Train for a smaller -Q or -q, with more labelled nodes (--split), or with a longer --warm-up; `gcnproof check --class labels`"
     assert pythonic(note) == "Train for a smaller Q or q, with more labelled nodes (split), or with a longer warm_up; `gcnproof check --class labels`"
     assert pythonic("2-Q, a -- b, x-q") == "2-Q, a -- b, x-q"
+    assert pythonic("overwrite by `--force`, --class labels, --bounds-only, --class") == "overwrite by `force=True`, class_='labels', complete=False, class_"
+    assert pythonic("(`mkdir -p a`), `gcnproof study … --out DIR` or --freeze-nodes") == "(`mkdir -p a`), `gcnproof study … --out DIR` or freeze_nodes"
