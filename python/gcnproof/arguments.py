@@ -14,10 +14,10 @@ from .errors import InputError
 MOST = 2**63 - 1
 
 
-def whole(count: Any, name: str, of: str) -> int:
+def whole(count: Any, name: str, of: str, least: int = 0) -> int:
     """A number of things."""
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
-        raise InputError(f"{name}={count!r}", f"give a whole number{f' of {of}' if of else ''}, 0 or more")
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < least:
+        raise InputError(f"{name}={count!r}", f"give a whole number{f' of {of}' if of else ''}, {least} or more")
     if int(count) > MOST:
         raise InputError(f"{name}={count}", f"give at most {MOST} {of}".rstrip())
     return int(count)

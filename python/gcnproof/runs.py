@@ -22,7 +22,7 @@ from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
 from .selection import Subject, chosen, is_module
-from .table import Table
+from .table import Table, content
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,8 +37,8 @@ _OF = {"hidden": "units", "layers": "layers", "seed": "", "batch": "nodes", "sam
 def _numbers(counts: Mapping[str, Any], reals: Mapping[str, Any]) -> None:
     """Raises about numbers that are none: whole ones, and others, where they are given."""
     for name, count in counts.items():
-        if count is not None and whole(count, name, _OF.get(name, "iterations")) == 0 and name in ("hidden", "layers", "batch"):
-            raise InputError(f"{name}=0", f"give a whole number of {_OF[name]}, 1 or more")
+        if count is not None:
+            whole(count, name, _OF.get(name, "iterations"), 1 if name in ("hidden", "layers", "batch") else 0)
     for name, number in reals.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real) or not 0 <= float(number) < float("inf")):
             raise InputError(f"{name}={number!r}", "give a number, 0 or more")
@@ -321,6 +321,8 @@ def report(
                 paths.append(os.fspath(one))
                 if paths[-1].lower().endswith((".html", ".htm")):
                     raise InputError(f"{paths[-1]}: a page stands where results are expected", f"say out={paths[-1]!r} for the page that is made")
+                if os.path.isfile(one) and content(paths[-1]) == "proofs":
+                    raise InputError(f"{paths[-1]}: holds proofs, not results", f"check them: gcnproof.check(model, data, {paths[-1]!r}, …)")
                 if paths[-1].lower().endswith((".npz", ".safetensors")):
                     raise InputError(f"{paths[-1]}: a graph or a model stands where results are expected", "say graph=… or model=…")
             else:

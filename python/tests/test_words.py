@@ -120,7 +120,7 @@ def test_an_argument_of_another_call(verifier):
         (lambda: gcnproof.report("rows.parquet", force="no"), "force='no'"),
         (lambda: gcnproof.report("rows.parquet", out=5), "out: a int is no path"),
         (lambda: gcnproof.report(FIXTURES, out="page.html"), "there is no study.json in it"),
-        (lambda: gcnproof.train(GRAPH, "ce", hidden=-1), "hidden=-1\n  help: give a whole number of units"),
+        (lambda: gcnproof.train(GRAPH, "ce", hidden=-1), "hidden=-1\n  help: give a whole number of units, 1 or more"),
         (lambda: gcnproof.train(GRAPH, "ce", hidden=0), "hidden=0\n  help: give a whole number of units, 1 or more"),
         (lambda: gcnproof.train(GRAPH, "ce", epochs="ten"), "epochs='ten'"),
         (lambda: gcnproof.train(GRAPH, "ce", margin_labelled="a"), "margin_labelled='a'\n  help: give a number"),
@@ -188,8 +188,9 @@ def test_files_of_results(verifier, results, tmp_path):
     assert "GRAPH MODEL" not in str(caught.value)
     for name in ("proofs.jsonl", "proofs.jsonl.zst"):
         verifier.certify(1, 1, proofs=tmp_path / name, **QUIET)
-        with pytest.raises(gcnproof.InputError, match=r"gcnproof.check\(model, data"):
-            gcnproof.load(tmp_path / name)
+        for read in (gcnproof.load, gcnproof.report):
+            with pytest.raises(gcnproof.InputError, match=r"gcnproof.check\(model, data"):
+                read(tmp_path / name)
     assert "about another graph" in repr(gcnproof.check(network, other, tmp_path / "proofs.jsonl", **QUIET))
     with pytest.raises(gcnproof.InputError, match="no axes of matplotlib"):
         results.plot(ax=3)
