@@ -18,11 +18,11 @@ use gcnproof_results::record::description::{BudgetRecord, Identity};
 use gcnproof_results::record::study::{Manifest, graph_path, manifest_path};
 use gcnproof_run::ids::Ids;
 use gcnproof_run::run::make_folder;
+use gcnproof_run::study::keep_model;
 use gcnproof_run::study_run::{Plan, Results, Subject};
 use miette::{IntoDiagnostic, Result};
 
 use super::run::{certifier, host, prepare, stopped, untouched};
-use super::study::keep_model;
 use super::summary::{Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.

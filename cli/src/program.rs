@@ -100,16 +100,3 @@ pub fn run() -> u8 {
         }
     }
 }
-
-/// Runs a command inside another program, which has [captured](output::capture) what commands say. Returns the exit code.
-///
-/// # Errors
-/// If the words are no command, and what the command could not do.
-pub fn run_inside(words: impl IntoIterator<Item = OsString>) -> miette::Result<u8> {
-    let words: Vec<OsString> = std::iter::once(OsString::from("gcnproof")).chain(words).collect();
-    match parse::<Cli>(&words) {
-        Ok(cli) => cli.execute(),
-        Err(Refusal::Told(report)) => Err(report),
-        Err(Refusal::Usage(error)) => Err(miette::miette!("{}", error.render().to_string().trim_end())),
-    }
-}

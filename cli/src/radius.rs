@@ -33,7 +33,7 @@ pub struct Radius {
     input: Input,
     #[command(flatten)]
     local: LocalArguments,
-    /// Nothing above this Q is tried
+    /// Nothing above this Q is tried (in Python, nothing above 40 unless said)
     #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget", conflicts_with = "edges", allow_negative_numbers = true)]
     max_global: usize,
     /// What `certify` takes; here the number is looked for
@@ -44,7 +44,7 @@ pub struct Radius {
     edges_global: Option<String>,
     #[command(flatten)]
     edges: EdgeArguments,
-    /// With --edges: nothing above this E is tried
+    /// With --edges: nothing above this E is tried (in Python, nothing above 40 unless said)
     #[arg(long = "max-E", value_name = "N", default_value_t = 1000, requires = "edges", value_parser = edges::removals, help_heading = "Edges", hide_short_help = true, allow_negative_numbers = true)]
     max_edges: usize,
     /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME

@@ -1,21 +1,15 @@
 //! `gcnproof report`: makes one HTML page from result files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use gcnproof_files::GraphOptions;
-use gcnproof_report::Report as Pages;
-use gcnproof_report::group::Groups;
-use gcnproof_report::landscape::Landscape;
-use gcnproof_report::models::Models;
 use gcnproof_report::origin::Origin;
-use gcnproof_report::source::Sources;
-use gcnproof_results::contents::contents_of;
-use miette::{Result, miette};
+use gcnproof_run::page::{Page, PageGraph};
+use miette::Result;
 use serde_json::json;
 
 use super::input::{GraphArguments, PassingArguments};
-use super::run::{Format, untouched};
+use super::run::Format;
 
 /// Draw a self-contained HTML page from results: nine figures, and an explorer with a map and a table of all nodes.
 #[derive(Args, Debug)]
@@ -58,51 +52,19 @@ pub struct Report {
 impl Report {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        let html =
-            self.out.extension().is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
-        if !html {
-            return Err(miette!(help = "end the name in .html", "--out {}: the page is HTML", self.out.display()));
-        }
-        if let Some(path) = self.results.iter().find(|path| !path.exists()) {
-            return Err(miette!(
-                help = "give files that gcnproof wrote with --out, training logs, or the folder of a study",
-                "{}: there is no such file or folder",
-                path.display()
-            ));
-        }
-        check_results(&self.results, "report")?;
-        untouched(&self.out, self.force, None)?;
-        let sources = Sources::read(&self.results)?;
-        let (path, options) = match (&self.graph, &sources.graph) {
-            (Some(path), _) => (Some(path.clone()), self.options.options()),
-            // The copy in a study was written after all repairs.
-            (None, copy) => (copy.clone(), GraphOptions::default()),
+        let graph = self.graph.map(|path| PageGraph::File(path, self.options.options()));
+        let page = Page {
+            results: self.results,
+            out: self.out,
+            force: self.force,
+            title: self.title,
+            graph,
+            models: self.models,
+            networks: Vec::new(),
+            rules: self.passing.rules()?,
+            origin: Origin::here(),
         };
-        let name = match (&self.graph, &sources.graph_name) {
-            (None, Some(name)) => name.clone(),
-            _ => path
-                .as_ref()
-                .and_then(|path| path.file_stem())
-                .map_or_else(String::new, |s| s.to_string_lossy().into_owned()),
-        };
-        let kept = sources.models.clone();
-        let mut groups = Groups::new(sources)?;
-        let landscape = match &path {
-            Some(path) => Some(Landscape::read(path, &name, &options, groups.graph.as_deref())?),
-            None => None,
-        };
-        if let Some(landscape) = &landscape {
-            groups.measure(landscape);
-        }
-        if landscape.is_none() && !self.models.is_empty() {
-            return Err(miette!(help = "give the graph as well: --graph FILE", "--model needs the graph"));
-        }
-        let models = Models::read(&self.models, &kept, &self.passing.rules()?, &groups, landscape.as_ref())?;
-        let title = self.title.unwrap_or_else(|| match &landscape {
-            Some(landscape) => format!("Robustness of graph convolutional networks on {}", landscape.name),
-            None => "Robustness of graph convolutional networks".to_string(),
-        });
-        let written = Pages { title, groups, landscape, models, origin: Origin::here() }.write(&self.out)?;
+        let written = page.make()?;
         match self.format {
             Format::Json => say!(
                 "{}",
@@ -121,61 +83,4 @@ impl Report {
         }
         Ok(0)
     }
-}
-
-/// Looks for files that are no results before any is read: graphs and models stand behind options of their own.
-///
-/// # Errors
-/// With what the first of them is.
-pub fn check_results(paths: &[PathBuf], command: &str) -> Result<()> {
-    paths.iter().filter(|path| path.is_file()).try_for_each(|path| check_one(path, command))
-}
-
-fn check_one(path: &Path, command: &str) -> Result<()> {
-    let ends = |end: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end));
-    if ends("npz") || ends("safetensors") {
-        let is_graph = ends("npz") && gcnproof_files::read_model(path).is_err();
-        let (what, option) = if is_graph { ("graph", "--graph") } else { ("model", "--graph GRAPH --model") };
-        let option =
-            if command == "report" || is_graph { format!(" {option} {}", path.display()) } else { String::new() };
-        return Err(miette!(
-            help = format!(
-                "run `gcnproof certify GRAPH MODEL -Q 12 --out results.parquet` first, then `gcnproof {command} \
-                 results.parquet{option}`"
-            ),
-            "{}: is a {what}, but a {command} is made of results",
-            path.display()
-        ));
-    }
-    let Some(what) = contents_of(path) else { return Ok(()) };
-    let name = path.display();
-    if what == "a file of proofs" {
-        return Err(miette!(
-            help = format!(
-                "`gcnproof check GRAPH MODEL {name}` checks proofs; results are what certify writes with --out"
-            ),
-            "{name}: is {what}, but a {command} is made of results"
-        ));
-    }
-    if what.starts_with("a page") || what.starts_with("an array") {
-        return Err(miette!(
-            help = "give files that certify, radius or collective wrote with --out, or the folder of a study",
-            "{name}: is {what}, but a {command} is made of results"
-        ));
-    }
-    let end = match what {
-        "a table of results (JSON lines)" | "a training log" => "jsonl",
-        "a table of results (Parquet)" => "parquet",
-        _ => "csv",
-    };
-    if ends(end) {
-        return Ok(());
-    }
-    Err(miette!(
-        help = format!(
-            "rename it to {}, and its .run.json, if there is one, in the same way",
-            path.with_extension(end).display()
-        ),
-        "{name}: is {what}, and its name says something else"
-    ))
 }

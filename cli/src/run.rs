@@ -10,9 +10,10 @@ use clap::{Args, ValueEnum};
 use gcnproof::{Budget, CertifierBuilder, Graph, Network};
 use gcnproof_report::origin::command_line;
 use gcnproof_run::host::{Host, Progress};
+pub use gcnproof_run::outputs::untouched;
 use gcnproof_run::run::Run;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result};
 
 use super::output;
 
@@ -44,22 +45,6 @@ pub struct RunArguments {
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Output", hide_short_help = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
-}
-
-/// Refuses to touch a file or folder that is there, unless that was asked for. Commands
-/// that can go on with an interrupted run pass whether they were told to.
-///
-/// # Errors
-/// If it is there.
-pub fn untouched(path: &Path, force: bool, resume: Option<bool>) -> Result<()> {
-    if force || resume == Some(true) || !path.exists() {
-        return Ok(());
-    }
-    let help = match resume {
-        Some(_) => "go on with an interrupted run by --resume, start over by --force, or choose another name",
-        None => "overwrite it by --force, or choose another name",
-    };
-    Err(miette!(help = help, "{} exists already", path.display()))
 }
 
 /// Set by Ctrl-C: what is running finishes, what is done is kept.
@@ -112,6 +97,10 @@ struct Shown {
 impl Progress for Shown {
     fn advance(&self) {
         self.bar.inc(1);
+    }
+
+    fn tell(&self, message: String) {
+        self.bar.set_message(message);
     }
 
     fn finish(&self) {

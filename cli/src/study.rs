@@ -1,24 +1,20 @@
 //! `gcnproof study`: the runs behind a report, for one graph and several models.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
-use gcnproof::{Graph, Limits, Network};
-use gcnproof_files::write::write_graph_npz;
-use gcnproof_files::{GraphFile, GraphOptions, read_graph};
-use gcnproof_report::origin::{command_line, date};
-use gcnproof_results::record::RadiusRecord;
-use gcnproof_results::record::study::{Manifest, graph_path, manifest_path, names};
-use gcnproof_run::reproduction::write_model;
-use gcnproof_run::run::make_folder;
-use gcnproof_run::study_run::{Plan, Results, Subject};
+use gcnproof::Limits;
+use gcnproof_report::origin::command_line;
+use gcnproof_results::record::study::names;
+use gcnproof_run::study::{self, StudyModel, check_folder};
+use gcnproof_run::study_run::Plan;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::effort;
 use super::input::{self, FileArguments, Input, LocalArguments};
-use super::run::{Format, RunArguments, host, untouched};
+use super::run::{Format, host, prepare};
 
 /// Run what the figures of a report need: verdicts, radii by the paper's bound and by ours, a sample of class pairs.
 ///
@@ -82,106 +78,42 @@ pub struct Study {
 impl Study {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        self.run(None).prepare()?;
-        untouched(&manifest_path(&self.out), self.force, Some(self.resume))?;
-        make_folder(&self.out)?;
+        prepare(self.threads)?;
+        check_folder(&self.out, self.force, self.resume)?;
         let graph_name =
             self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
-        // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
-        let known = if self.force { None } else { Manifest::load(&self.out).ok() };
-        let mut manifest = known.unwrap_or_else(|| Manifest::new(&graph_name));
-        let version = env!("CARGO_PKG_VERSION");
-        manifest.note(&command_line(), &format!("{}, gcnproof {version}", date(SystemTime::now())));
-        let mut told = Vec::new();
-        let mut interrupted = false;
-        for (at, (path, name)) in self.models.iter().zip(names(&self.models)).enumerate() {
+        let mut read = None;
+        let mut models = Vec::new();
+        for (path, name) in self.models.iter().zip(names(&self.models)) {
             let input = Input { graph: self.graph.clone(), model: path.clone(), files: self.files.clone() };
             let (graph, network, identity) = input.read()?;
-            let (budget, budget_record) = self.local.budget(&graph, self.global)?;
-            if at == 0 {
-                self.copy(&graph)?;
-            }
-            let plan = Plan {
-                global: self.global,
-                max_global: self.max_global,
-                nodes: input::nodes(self.nodes.as_deref(), &graph)?,
-                complete: self.complete,
-                limits: Limits {
-                    time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(),
-                    ..Limits::default()
-                },
-                sample: (self.sample, self.seed),
-                folder: Some(self.out.clone()),
-                force: self.force,
-                host: host(),
-            };
-            let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
-            // Before the work, so that a study can be looked at while it runs and after it was stopped.
-            manifest.add(&name, plan.files(&name));
-            keep_model(&mut manifest, &self.out, &name, &network)?;
-            manifest.save(&self.out)?;
-            let results = plan.execute(&subject)?;
-            interrupted |= results.interrupted;
-            told.push(tell(&name, &results, self.max_global));
-            if interrupted {
-                break;
-            }
+            models.push(StudyModel { name, network, identity });
+            read = Some(graph);
         }
+        // clap has asked for a model.
+        let graph = read.ok_or_else(|| miette!("a model is needed"))?;
+        let (budget, _) = self.local.budget(&graph, self.global)?;
+        let time = Duration::try_from_secs_f64(self.time_limit).unwrap_or_default();
+        let plan = Plan {
+            global: self.global,
+            max_global: self.max_global,
+            nodes: input::nodes(self.nodes.as_deref(), &graph)?,
+            complete: self.complete,
+            limits: Limits { time, ..Limits::default() },
+            sample: (self.sample, self.seed),
+            folder: Some(self.out.clone()),
+            force: self.force,
+            host: host(),
+        };
+        let (folder, command) = (self.out.clone(), command_line());
+        let study = study::Study { plan, folder, resume: self.resume, command, graph_name, graph: &graph, budget };
+        let studied = study.execute(models)?;
         match self.format {
-            Format::Json => say!("{}", json!({ "folder": self.out, "models": told }))?,
-            Format::Table => print_table(&told, &self.out)?,
+            Format::Json => say!("{}", json!({ "folder": self.out, "models": studied.models }))?,
+            Format::Table => print_table(&studied.models, &self.out)?,
         }
-        Ok(if interrupted { 130 } else { 0 })
+        Ok(if studied.interrupted { 130 } else { 0 })
     }
-
-    /// Puts a copy of the graph into the folder, unless that is the folder of another graph.
-    fn copy(&self, graph: &Graph) -> Result<()> {
-        let path = graph_path(&self.out);
-        let other = |file: &GraphFile| file.digest != graph.digest();
-        if !self.force && read_graph(&path, &GraphOptions::default()).is_ok_and(|file| other(&file)) {
-            return Err(miette!(
-                help = "choose another --out, or overwrite it by --force",
-                "{}: holds a study of another graph",
-                self.out.display()
-            ));
-        }
-        Ok(write_graph_npz(&path, &graph.file())?)
-    }
-
-    fn run(&self, out: Option<PathBuf>) -> RunArguments {
-        RunArguments { out, resume: false, force: self.force, format: self.format, threads: self.threads }
-    }
-}
-
-/// Keeps a model beside its results: a report weighs flips with it.
-pub fn keep_model(manifest: &mut Manifest, folder: &Path, name: &str, network: &Network) -> Result<()> {
-    let path = folder.join(manifest.keep(name));
-    Ok(write_model(&path, network)?)
-}
-
-/// The numbers of one model, for people and machines.
-fn tell(name: &str, results: &Results, limit: usize) -> Value {
-    // Nodes that are certified up to the largest Q tried count with it: the mean is then a lower bound.
-    let capped = |rows: &[RadiusRecord]| {
-        let at_limit = rows.iter().filter(|row| row.certified >= Some(limit as u64)).count();
-        at_limit as f64 / rows.len().max(1) as f64
-    };
-    let mean = |rows: &[RadiusRecord]| {
-        rows.iter().filter_map(|row| row.certified).sum::<u64>() as f64 / rows.len().max(1) as f64
-    };
-    let radii: Vec<Value> = results
-        .radii
-        .iter()
-        .map(|(step, rows)| {
-            let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
-            json!({ "by": step, "mean_certified_q": mean(rows), "share_at_limit": capped(rows), "limit": limit, "seconds": seconds })
-        })
-        .collect();
-    let count = |name: &str| results.verdicts.iter().filter(|row| row.verdict.name() == name).count();
-    json!({
-        "model": name, "nodes": results.verdicts.len(), "robust": count("robust"), "non_robust": count("non_robust"),
-        "undecided": count("undecided"), "radii": radii,
-    })
 }
 
 fn print_table(told: &[Value], folder: &Path) -> Result<()> {

@@ -16,11 +16,11 @@ use gcnproof_report::source::{Rows, Run, Source, Sources};
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::Description;
 use gcnproof_run::lists::nodes_of;
+use gcnproof_run::page::check_results;
 use miette::{Result, miette};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::report::check_results;
 use super::run::Format;
 
 /// Tables of results by class, split and correctness; nothing is computed anew.

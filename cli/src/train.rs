@@ -1,25 +1,18 @@
 //! `gcnproof train`: a GCN that can be proved robust.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
-use gcnproof_results::record::description::BudgetRecord;
-use gcnproof_run::outputs::{NamedFile, check_folder};
-use gcnproof_train::checkpoint::TrainingRun;
-use gcnproof_train::evaluation::{Evaluation, evaluate};
-use gcnproof_train::log::{Header, Line, Log};
+use gcnproof_run::training::{Trained, Training, TrainingFiles};
 use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::{Settings, TrainingBound};
 use gcnproof_train::split::{Share, Split};
-use gcnproof_train::trainer::Trainer;
-use miette::{Result, WrapErr, miette};
+use miette::{Result, WrapErr};
 use serde_json::json;
 
 use super::input::{self, GraphArguments, LocalArguments, PassingArguments};
-use super::run::{self, Format, stopped};
+use super::run::{self, Format};
 
 /// Train a GCN on a graph, with or without certificates in the loss.
 ///
@@ -170,113 +163,46 @@ impl Train {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         run::prepare(self.output.threads)?;
-        if self.output.out.extension().is_none_or(|end| !end.eq_ignore_ascii_case("safetensors")) {
-            return Err(miette!(
-                help = "end the name in .safetensors",
-                "--out {}: the model is written as safetensors, and the name says something else",
-                self.output.out.display()
-            ));
-        }
-        let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
-        let files = [
-            ("--out", Some(&self.output.out)),
-            ("--checkpoint", Some(&checkpoint)),
-            ("--log", self.output.log.as_ref()),
-        ];
-        for (option, path) in files {
-            if let Some(path) = path {
-                check_folder(&NamedFile { option: option.into(), path: path.clone() })?;
-            }
-        }
-        // Where a run was interrupted, its checkpoint is there and its model is not.
-        for path in [&self.output.out, &checkpoint].into_iter().chain(&self.output.log) {
-            run::untouched(path, self.output.force, Some(self.output.resume))?;
-        }
+        let files = self.files();
+        files.check()?;
         let settings = self.settings();
         settings.check()?;
         let graph = self.options.read_only(&self.graph)?;
-        let (budget, budget_record) = self.local.budget(&graph, self.global)?;
+        let (budget, _) = self.local.budget(&graph, self.global)?;
         let split = self.split.split(&graph)?;
-        for note in &split.notes {
-            note!("note: {note}");
-        }
         for option in self.without_effect() {
             note!("note: {option} has no effect with --loss ce: it belongs to the losses with certificates");
         }
-        let rules = self.network.passing.rules()?;
-        let identity = TrainingRun {
-            graph: graph.digest().to_string(),
-            global: self.global,
-            budget: budget_record.clone(),
-            labelled: split.labelled.clone(),
-            message_passing: input::names(&rules),
-            settings: settings.clone(),
+        let split_words = match &self.split.labelled {
+            Some(list) => format!("labelled {list}"),
+            None => self.split.split.to_string(),
         };
-        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &rules)?;
-        if self.output.resume {
-            trainer.load(&checkpoint, &identity)?;
-            note!("resuming after iteration {}", trainer.iteration());
+        let (rules, passing) = (self.network.passing.rules()?, self.network.passing.words());
+        let training = Training { graph: &graph, budget, split, split_words, settings, rules, passing, files };
+        let Some(trained) = training.execute(&*run::host())? else { return Ok(130) };
+        match self.output.format {
+            Format::Json => say!(
+                "{}",
+                json!({
+                    "run": trained.identity, "iterations": trained.iterations, "seconds": trained.seconds,
+                    "evaluation": trained.evaluation,
+                })
+            )?,
+            Format::Table => print_table(&trained, self.global, &self.output.out)?,
         }
-        let start = Instant::now();
-        run::begin();
-        if self.iterate(&mut trainer, &graph, &budget_record, &checkpoint, &identity)? {
-            note!("interrupted after iteration {}; --resume goes on", trainer.iteration());
-            return Ok(130);
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        trainer.write(&self.output.out, &self.metadata(&trainer, &graph, &split, &budget_record))?;
-        // The run is done: what it could be resumed from is of no use any more.
-        let _ = std::fs::remove_file(&checkpoint);
-        let evaluation = evaluate(&graph, &trainer.model(), &budget, &split);
-        if trainer.iteration() == 0 {
-            note!("note: no iteration was run: the weights of the model are those of the start, and it is untrained");
-        }
-        self.report(trainer.iteration(), &evaluation, &identity, seconds)
+        Ok(0)
     }
 
-    /// Trains until the end or an interruption, and says which.
-    fn iterate(
-        &self,
-        trainer: &mut Trainer,
-        graph: &Graph,
-        budget: &BudgetRecord,
-        checkpoint: &Path,
-        identity: &TrainingRun,
-    ) -> Result<bool> {
-        let header = Header {
-            gcnproof_training_log: 1,
-            graph: graph.digest().to_string(),
-            loss: self.loss,
-            bound: trainer.settings().bound.name().into(),
-            local: budget.local.clone(),
-            global: self.global,
-            seed: self.split.seed,
-        };
-        let mut log = match &self.output.log {
-            Some(path) => Some(Log::open(path, &header, trainer.iteration())?),
-            None => None,
-        };
-        let bar = run::progress_bar(trainer.iterations_at_most(), trainer.iteration() as u64);
-        let start = Instant::now();
-        loop {
-            if stopped() {
-                trainer.save(checkpoint, identity)?;
-                bar.finish_and_clear();
-                return Ok(true);
-            }
-            let Some((iteration, stage, report)) = trainer.step(log.is_some())? else { break };
-            let line = Line { iteration, seconds: start.elapsed().as_secs_f64(), stage, report };
-            if let Some(log) = &mut log {
-                log.push(&line)?;
-            }
-            bar.inc(1);
-            bar.set_message(describe(&line));
-            if (iteration + 1).is_multiple_of(self.output.checkpoint_every.max(1)) {
-                trainer.save(checkpoint, identity)?;
-            }
+    fn files(&self) -> TrainingFiles {
+        let output = &self.output;
+        TrainingFiles {
+            out: output.out.clone(),
+            log: output.log.clone(),
+            checkpoint: output.checkpoint.clone(),
+            checkpoint_every: output.checkpoint_every,
+            resume: output.resume,
+            force: output.force,
         }
-        bar.finish_and_clear();
-        Ok(false)
     }
 
     /// Options that were given and that cross entropy alone does not look at.
@@ -317,63 +243,6 @@ impl Train {
             ..known
         }
     }
-
-    /// What the file says about itself.
-    fn metadata(
-        &self,
-        trainer: &Trainer,
-        graph: &Graph,
-        split: &Split,
-        budget: &BudgetRecord,
-    ) -> BTreeMap<String, String> {
-        let how = match &self.split.labelled {
-            Some(list) => format!("labelled {list}"),
-            None => self.split.split.to_string(),
-        };
-        let entries = [
-            ("framework", format!("gcnproof {}", env!("CARGO_PKG_VERSION"))),
-            ("graph", graph.digest().to_string()),
-            ("loss", self.loss.to_string()),
-            ("bound", trainer.settings().bound.name().into()),
-            ("budget", json!({ "global": self.global, "budget": budget }).to_string()),
-            ("seed", self.split.seed.to_string()),
-            ("split", how),
-            ("labelled", json!(split.labelled).to_string()),
-            ("message_passing", self.network.passing.words()),
-            ("settings", json!(trainer.settings()).to_string()),
-            ("iterations", trainer.iteration().to_string()),
-        ];
-        entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
-    }
-
-    fn report(&self, iterations: usize, evaluation: &Evaluation, identity: &TrainingRun, seconds: f64) -> Result<u8> {
-        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-        if evaluation.collapsed() {
-            note!(
-                "warning: the model has collapsed: {} of the nodes are certified, but it is right about {} of them, and always \
-                 answering the largest class is right about {}. Train for a smaller -Q or -q, with more labelled nodes (--split), \
-                 or with a longer --warm-up",
-                percent(evaluation.certified_by_best),
-                percent(evaluation.accuracy),
-                percent(evaluation.largest_class)
-            );
-        } else if iterations > 0 && evaluation.accuracy < evaluation.largest_class {
-            note!(
-                "warning: the model is right about {} of the nodes, and always answering the largest class is right about {}. \
-                 Train with more iterations (--epochs) or a smaller --learning-rate",
-                percent(evaluation.accuracy),
-                percent(evaluation.largest_class)
-            );
-        }
-        match self.output.format {
-            Format::Json => say!(
-                "{}",
-                json!({ "run": identity, "iterations": iterations, "seconds": seconds, "evaluation": evaluation })
-            )?,
-            Format::Table => print_table(evaluation, self.global, iterations, seconds, &self.output.out)?,
-        }
-        Ok(0)
-    }
 }
 
 impl SplitArguments {
@@ -388,31 +257,13 @@ impl SplitArguments {
     }
 }
 
-fn describe(line: &Line) -> String {
-    let share = |name: &str, x: Option<f64>| x.map(|x| format!(", {name} {:.0} %", 100.0 * x)).unwrap_or_default();
-    format!(
-        "{}: loss {:.4}{}{}",
-        line.stage,
-        line.report.loss,
-        share("accuracy", line.report.accuracy_labelled),
-        share("certified", line.report.certified)
-    )
-}
-
-fn print_table(evaluation: &Evaluation, global: usize, iterations: usize, seconds: f64, out: &Path) -> Result<()> {
-    let percent = |x: f64| format!("{:.1} %", 100.0 * x);
+fn print_table(trained: &Trained, global: usize, out: &Path) -> Result<()> {
+    let (evaluation, percent) = (&trained.evaluation, |x: f64| format!("{:.1} %", 100.0 * x));
     say!("accuracy, labelled            {:>8}", percent(evaluation.accuracy_labelled))?;
     if let Some(accuracy) = evaluation.accuracy_unlabelled {
         say!("accuracy, unlabelled          {:>8}", percent(accuracy))?;
     }
     say!("certified at Q = {global} (paper)   {:>8}", percent(evaluation.certified_by_paper))?;
     say!("certified at Q = {global} (ours)    {:>8}", percent(evaluation.certified_by_best))?;
-    say!("\n{iterations} iterations in {seconds:.1} s; {} written", out.display())
-}
-
-/// The same path with something after its name.
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
+    say!("\n{} iterations in {:.1} s; {} written", trained.iterations, trained.seconds, out.display())
 }

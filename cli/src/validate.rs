@@ -1,26 +1,19 @@
 //! `gcnproof validate`: the numbers of sampled class pairs by independent solvers, and whether they are in order.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use gcnproof::{Effort, Limits};
-use gcnproof_laboratory::histogram::Histogram;
 use gcnproof_laboratory::hunt::{Statement, hunt};
 use gcnproof_laboratory::measurement::Settings;
-use gcnproof_laboratory::report::{GAPS, Report};
-use gcnproof_laboratory::{measurement, shrink, svg};
-use gcnproof_results::record::description::{Description, SolverLimits, ValidateRun};
-use gcnproof_results::record::pair::PairRecord;
-use gcnproof_run::run::make_folder;
-use gcnproof_run::sample::{by_target, draw, pair_keys};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use rayon::prelude::*;
+use gcnproof_laboratory::shrink;
+use gcnproof_laboratory::validation::{Validated, Validation};
+use miette::{Result, miette};
 use serde_json::json;
 
 use super::input::{self, FileArguments, Input, LocalArguments};
-use super::run::{Format, RunArguments, certifier, stopped};
+use super::run::{Format, RunArguments, stopped};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
 /// dual ≤ LP ≤ ILP ≤ MILP ≤ witness.
@@ -97,11 +90,6 @@ impl Validate {
     /// Runs the command. Returns the exit code.
     pub fn execute(mut self) -> Result<u8> {
         self.run.prepare()?;
-        for (name, limit) in [("time", self.time_limit), ("milp", self.milp_limit), ("exact", self.exact_limit)] {
-            if limit.is_nan() || limit < 0.0 {
-                return Err(miette!("--{name}-limit {limit}: give a number of seconds that is not negative"));
-            }
-        }
         match (self.hunt, self.graph.take(), self.model.take(), self.global) {
             (Some(hunted), ..) => self.go_hunting(hunted),
             (None, Some(graph), Some(model), Some(global)) => self.validate(graph, model, global),
@@ -113,61 +101,27 @@ impl Validate {
     fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
         let input = Input { graph, model, files: self.files.clone() };
         let (graph, network, identity) = input.read()?;
-        let (budget, budget_record) = self.local.budget(&graph, global)?;
-        let nodes = draw(input::nodes(self.nodes.as_deref(), &graph)?, self.sample, self.seed);
-        if nodes.is_empty() {
-            return Err(miette!(
-                help = "draw at least one node",
-                "--sample 0: no node is drawn, and nothing is compared"
-            ));
-        }
-        let settings = Settings {
-            max_cells: self.max_cells,
-            full_cells: self.full_cells,
-            max_integers: self.max_integers,
-            seconds: self.time_limit,
-            milp_seconds: self.milp_limit,
+        let (budget, _) = self.local.budget(&graph, global)?;
+        let validation = Validation {
+            graph: &graph,
+            network: &network,
+            identity,
+            budget,
+            nodes: input::nodes(self.nodes.as_deref(), &graph)?,
+            sample: self.sample,
+            seed: self.seed,
+            settings: Settings {
+                max_cells: self.max_cells,
+                full_cells: self.full_cells,
+                max_integers: self.max_integers,
+                seconds: self.time_limit,
+                milp_seconds: self.milp_limit,
+            },
+            exact_limit: self.exact_limit,
+            plots: self.plots.clone(),
+            run: &self.run.run(),
         };
-        let description = Description::Validate(ValidateRun {
-            input: identity,
-            budget: budget_record.with_global(global),
-            nodes: nodes.clone(),
-            solvers: None,
-            limits: Some(SolverLimits {
-                max_cells: settings.max_cells,
-                full_cells: settings.full_cells,
-                max_integers: settings.max_integers,
-                time_limit: Some(settings.seconds),
-                milp_limit: Some(settings.milp_seconds),
-            }),
-            exact_limit: Some(self.exact_limit),
-        });
-        if let Some(folder) = &self.plots {
-            // Before hours of work, not after.
-            make_folder(folder)?;
-        }
-        let start = Instant::now();
-        let time = Duration::try_from_secs_f64(self.exact_limit).unwrap_or_default();
-        let effort = Effort::Minimize { limits: Limits { time, ..Limits::default() }, gap: 1e-9 };
-        let certifier = certifier(&graph, &network, budget).effort(effort).build();
-        let keys: Vec<u64> = nodes.iter().flat_map(|&node| pair_keys(&certifier, node)).collect();
-        let (rows, interrupted) =
-            self.run.run().rows(PairRecord::SCHEMA, &description, &keys, PairRecord::key, |open, done| {
-                // One target at a time per thread, in the order of the list, so that large ones do not meet at the end.
-                by_target(open).par_iter().with_max_len(1).for_each(|(node, classes)| {
-                    if !stopped() {
-                        let rows = measurement::pairs(&certifier, &settings, *node, classes);
-                        // Cut short, no result.
-                        if !stopped() {
-                            rows.into_iter().for_each(done);
-                        }
-                    }
-                });
-            })?;
-        let report = Report::new(&rows, start.elapsed().as_secs_f64());
-        if let Some(folder) = &self.plots {
-            draw_gaps(folder, &rows)?;
-        }
+        let Validated { description, rows, report, interrupted } = validation.execute()?;
         match self.run.format {
             Format::Table => put!("{}", report.text(&rows))?,
             Format::Json => say!("{}", json!({ "run": description, "summary": report, "rows": rows }))?,
@@ -213,18 +167,4 @@ impl Validate {
         }
         Ok(0)
     }
-}
-
-/// Two pictures of every gap that some row has.
-fn draw_gaps(folder: &Path, rows: &[PairRecord]) -> Result<()> {
-    for gap in &GAPS {
-        let values: Vec<f64> = rows.iter().filter_map(gap.of).collect();
-        for (end, histogram) in [("", Histogram::linear(&values)), ("_log", Histogram::logarithmic(&values))] {
-            let path = folder.join(format!("{}{end}.svg", gap.name));
-            std::fs::write(&path, svg::draw(&histogram, gap.title, gap.axis))
-                .into_diagnostic()
-                .wrap_err_with(|| path.display().to_string())?;
-        }
-    }
-    Ok(())
 }

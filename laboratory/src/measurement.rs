@@ -51,6 +51,13 @@ pub struct Settings {
     pub milp_seconds: f64,
 }
 
+impl Default for Settings {
+    /// What takes seconds for most class pairs.
+    fn default() -> Settings {
+        Settings { max_cells: 5_000_000, full_cells: 250_000, max_integers: 1200, seconds: 10.0, milp_seconds: 2.0 }
+    }
+}
+
 /// The numbers of some class pairs of a node, for its predicted class.
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     let mut rows = ours::numbers(certifier, node, classes);

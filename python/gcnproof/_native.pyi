@@ -15,9 +15,12 @@ __all__ = [
     "build",
     "check",
     "collective",
-    "command",
     "interrupt",
     "read_model",
+    "report",
+    "study",
+    "train",
+    "validate",
 ]
 
 #: The rules of a check, as the commands tell them.
@@ -134,7 +137,27 @@ def check(
     threads: int | None,
     progress: _Progress | None,
 ) -> dict[str, Any]: ...
-def command(words: list[str], threads: int | None, progress: _Progress | None) -> tuple[int, str, list[str]]: ...
+def train(
+    graph: Graph, attack: dict[str, Any], asked: dict[str, Any], threads: int | None, progress: _Progress | None
+) -> dict[str, Any]: ...
+def study(
+    graph: Graph,
+    networks: list[Network],
+    attack: dict[str, Any],
+    asked: dict[str, Any],
+    threads: int | None,
+    progress: _Progress | None,
+) -> dict[str, Any]: ...
+def report(asked: dict[str, Any], graph: Graph | None, network: Network | None) -> str: ...
+def validate(
+    graph: Graph,
+    network: Network,
+    attack: dict[str, Any],
+    asked: dict[str, Any],
+    files: dict[str, Any],
+    threads: int | None,
+    progress: _Progress | None,
+) -> dict[str, Any]: ...
 def read_model(
     path: str, layers: list[str]
 ) -> tuple[

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from . import _native
+from .arguments import path_of, same_file, switch
 from .attack import Edges, Execution, Flips
 from .errors import InputError, pythonic, warn
 from .graph import Graph
-from .selection import Subject, chosen, in_words, path_of, same_file, switch
+from .selection import Subject, chosen, in_words
 
 Path = str | os.PathLike[str]
 Deployed = Literal["float32"] | Execution | None
@@ -81,6 +82,8 @@ class Asked:
 
     def native(self, graph: Graph) -> tuple[dict[str, Any], dict[str, Any]]:
         """As the native module takes it: the attacker, and the rest."""
+        if self.class_ == "labels" and (graph.labels is None or not (graph.labels >= 0).any()):
+            raise InputError("class_='labels', but the graph has no labels", "give some (data.y, or Graph(…, labels)), or say class_='predicted'")
         flips = self.attack if isinstance(self.attack, Flips) else None
         return self.attack._native(graph), {
             "nodes": chosen(self.nodes, graph.node_count),

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .arguments import is_path, switch, whole
 from .errors import InputError
 from .graph import Graph, _array
-from .selection import is_path, selected, whole
+from .selection import selected
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Flips:
         for name, known in (("direction", ("both", "add", "remove")), ("bound", ("best", "paper", "anchored")), ("margins", ("fast", "tight"))):
             if getattr(self, name) not in known:
                 *others, last = map(repr, known)
-                raise InputError(f"{'flips' if name == 'direction' else name}={getattr(self, name)!r}", f"give {', '.join(others)} or {last}")
+                raise InputError(f"{name}={getattr(self, name)!r}", f"give {', '.join(others)} or {last}")
 
     def _native(self, graph: Graph) -> dict[str, Any]:
         return {
@@ -68,14 +69,15 @@ class Edges:
 
     def __post_init__(self) -> None:
         if self.remove is not None:
-            whole(self.remove, "E", "edges")
+            whole(self.remove, "remove", "edges")
         if self.at_node is not None:
-            local(self.at_node, name="e")
+            local(self.at_node, name="at_node")
+        switch(self.keep_one_edge, "keep_one_edge")
 
     def _native(self, graph: Graph) -> dict[str, Any]:
         return {
             "E": int(self.remove or 0),
-            "e": None if self.at_node is None else local(self.at_node, graph.node_count, "e"),
+            "e": None if self.at_node is None else local(self.at_node, graph.node_count, "at_node (e)"),
             "keep_one": bool(self.keep_one_edge),
             "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
             "freeze_edges": _pairs(self.freeze_edges),
@@ -95,6 +97,7 @@ class Execution:
     flush_subnormals: bool = False
 
     def __post_init__(self) -> None:
+        switch(self.flush_subnormals, "flush_subnormals")
         unit = self.unit_roundoff
         if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real)):
             raise InputError(f"unit_roundoff={unit!r}", "give a power of two: 2**-24 is float32, 2**-8 bfloat16")
@@ -103,7 +106,7 @@ class Execution:
 
     def _native(self) -> dict[str, Any]:
         unit = None if self.unit_roundoff is None else float(self.unit_roundoff)
-        return {"unit_roundoff": unit, "operator_error": self.operator_error, "flush_subnormals": self.flush_subnormals}
+        return {"unit_roundoff": unit, "operator_error": self.operator_error, "flush_subnormals": bool(self.flush_subnormals)}
 
 
 def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float | np.ndarray:
@@ -176,10 +179,21 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
                 f"{name} together with edges: attacks on attributes and edges at once are not decided",
                 "say E and e, or Edges(…), for removed edges; Q and q, or Flips(…), for flips of attributes",
             )
-        return Edges(**{_OF_EDGES.get(name, name): value for name, value in said.items() if name not in _OF_FLIPS})
+        return _made(Edges, {name: value for name, value in said.items() if name not in _OF_FLIPS}, _OF_EDGES)
     for name in said.keys() & _OF_EDGES:
         raise InputError(f"{name} without edges", "say edges='remove' with E and e, or leave it out")
-    return Flips(**{_OF_FLIPS.get(name, name): value for name, value in said.items()}) if said else None
+    return _made(Flips, said, _OF_FLIPS) if said else None
+
+
+def _made(kind: Any, short: dict[str, Any], names: dict[str, str]) -> Any:
+    """An attack from short forms; what is wrong with one of them is said by the name under which it was given."""
+    try:
+        return kind(**{names.get(name, name): value for name, value in short.items()})
+    except InputError as error:
+        for name, own in names.items():
+            if name in short and error.message.startswith((f"{own}=", f"{own} ")):
+                raise InputError(name + error.message.removeprefix(own), error.help) from None
+        raise
 
 
 def execution_of(deployed: Any, attack: Any, short: dict[str, Any]) -> Execution | None:

@@ -11,12 +11,13 @@ import numpy as np
 
 from . import _native
 from .asking import Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
+from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
 from .attack import Edges, Execution, Flips, attack_of, execution_of
 from .errors import InputError
 from .graph import _array
 from .progress import Listener, Progress
 from .results import Explanation, Proofs, Radii, Results
-from .selection import Subject, keep_inputs, path_of, threads as _threads, whole
+from .selection import Subject
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,7 +26,7 @@ Call = Callable[[Any, Any], Any] | None
 Attack = Flips | Edges
 
 LIMIT = 40
-"""The largest Q or E that `radius` looks at if nothing is said, as on the command line."""
+"""The largest Q or E that `radius` looks at if nothing is said: a notebook waits for it. The command line, which can be interrupted and resumed, goes up to 1000."""
 
 
 def certify(
@@ -142,7 +143,7 @@ def radius(
         gcnproof.radius(model, data, 0.01, max_Q=100)                # the same in short: the budget of a node, and the limit
         gcnproof.radius(model, data, Edges(at_node=3, remove=20))    # the same for E, the number of removed edges
 
-    Without a limit Q and E are looked at up to 40, and the results say how many nodes withstand that. The other arguments are those of `certify`.
+    Without a limit Q and E are looked at up to 40 (the command line: 1000), and the results say how many nodes withstand that. The other arguments are those of `certify`.
     """
     said = dict(more)
     asked = radii(said, attack, q, nodes=nodes, complete=complete, time_limit=time_limit, deployed=deployed)
@@ -261,7 +262,8 @@ def check(
         "bound": None if bound is None else whole(bound, "bound", "predictions"),
         "attacked_nodes": None if attacked_nodes is None else whole(attacked_nodes, "attacked_nodes", "nodes"),
     }
-    path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote")
+    path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote, behind the model and the data: check(model, data, 'proofs.jsonl.zst', …)")
+    only = switch(exact, "exact")
     limit, count, bar = whole(work_limit, "work_limit", "times the default"), _threads(threads), Progress(progress, "check")
     subject = Subject.of(model, data, call)
     claim = None
@@ -270,9 +272,13 @@ def check(
         claim = {"attack": attacker, "asked": rest, **extent}
     if not os.path.exists(path):
         raise InputError(f"{path}: cannot be read: there is no such file", "give the file that certify(…, proofs=…) wrote")
+    if os.path.isdir(path):
+        first = next((f": {os.path.join(path, name)!r}" for name in sorted(os.listdir(path)) if name.startswith("Q-")), "")
+        remedy = f"give the file of one budget{first}" if first else "give the file that certify(…, proofs=…) wrote"
+        raise InputError(f"{path}: is a folder, and the file of proofs is meant", remedy)
     with bar as listener:
         try:
-            facts = _native.check(subject.graph._native(), subject.network, path, claim, exact, limit, count, listener)
+            facts = _native.check(subject.graph._native(), subject.network, path, claim, only, limit, count, listener)
         except InputError as error:
             problem, expected, _ = error.message.partition("but a file of proofs is expected here")
             if not expected:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
+from .arguments import is_path, keep_inputs, threads as _threads, whole
 from .asking import Asked, Class, Path, Written, files_of, keeping, tell
 from .attack import Edges, Flips, execution_of
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError
 from .progress import Listener, Progress
 from .results import Radii
-from .selection import Subject, budgets as _budgets, is_path, keep_inputs, threads as _threads, whole
+from .selection import Subject, budgets as _budgets
 from .table import Column, Table, axes_of
 
 if TYPE_CHECKING:

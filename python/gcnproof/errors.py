@@ -75,13 +75,28 @@ class GcnproofWarning(UserWarning):
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def pythonic(note: str) -> str:
-    """A note of the command line in words of Python: `--split` is split, `-Q` is Q. Commands stay as they are to be typed."""
-    parts = re.split(r"(`gcnproof [^`]*`)", note)
+#: Options of the command line that are switches in Python.
+_SWITCHES = ("resume", "force", "complete", "minimize", "exact-margins", "symmetrize", "binarize", "unweight")
+
+
+def pythonic(text: str) -> str:
+    """Words about the command line as words about Python: `--freeze-nodes` is freeze_nodes, `--force` is force=True, `-Q` is Q.
+
+    Commands stay as they are to be typed: `gcnproof check --class labels`.
+    """
+    parts = re.split(r"(`(?:gcnproof|mkdir|pip|cargo|make) [^`]*`)", text)
     for at in range(0, len(parts), 2):
-        parts[at] = re.sub(r"(?<![\w-])--([A-Za-z][\w-]*)", lambda name: name[1].replace("-", "_"), parts[at])
+        parts[at] = re.sub(r"(?<![\w-])--class (predicted|labels)\b", r"class_='\1'", parts[at])
+        parts[at] = re.sub(r"(?<![\w-])--([A-Za-z][\w-]*)", lambda option: _argument(option[1]), parts[at])
         parts[at] = re.sub(r"(?<![\w-])-([QqEe])\b", r"\1", parts[at])
     return "".join(parts)
+
+
+def _argument(option: str) -> str:
+    """An option as the argument that it is in Python."""
+    if option in _SWITCHES:
+        return f"{option.replace('-', '_')}=True"
+    return {"class": "class_", "bounds-only": "complete=False"}.get(option, option.replace("-", "_"))
 
 
 def warn(message: str) -> None:

@@ -35,7 +35,8 @@ def load(
     if not os.path.exists(name):
         raise InputError(f"{name}: there is no such file", "check the path")
     if os.path.isdir(name):
-        raise InputError(f"{name}: is a folder", "give the path of a file")
+        study = os.path.exists(os.path.join(name, "study.json"))
+        raise InputError(f"{name}: is the folder of a study" if study else f"{name}: is a folder", f"make its page: gcnproof.report({name!r}), or load one of its files" if study else "give the path of a file")
     if isinstance(layers, str):
         names = [part.strip() for part in layers.split(",")]
         raise InputError(f"layers={layers!r}: a text", f"give a list: layers={names!r}")
@@ -52,7 +53,12 @@ def load(
         return kinds.get(rows.kind, Results)(rows, None, of, data)  # type: ignore[no-any-return]
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     if not name.lower().endswith(".npz"):
-        return _network(name, rules, list(layers))
+        try:
+            return _network(name, rules, list(layers))
+        except InputError as error:
+            if name.lower().endswith((".safetensors", ".pt", ".pth")) or "this is not a safetensors" not in error.message:
+                raise
+            raise InputError(f"{name}: is neither a graph, a model nor results", "load reads graphs (.npz), models (.safetensors, .npz) and results (.parquet, .jsonl, .csv)") from None
     try:
         found = Graph.load(name)
     except InputError as no_graph:
@@ -72,6 +78,10 @@ def _check_content(name: str) -> None:
     found, ending = content(name), os.path.splitext(name)[1].lower()
     if found == "proofs":
         raise InputError(f"{name}: holds proofs, not results", f"check them: gcnproof.check(model, data, {name!r}, …)")
+    if found == "a log of training":
+        raise InputError(f"{name}: is {found}, not results", f"read it with pandas.read_json({name!r}, lines=True), or draw it: gcnproof.report({name!r})")
+    if name.lower().endswith(".run.json"):
+        raise InputError(f"{name}: says what run a file of results is of", f"load the results: {name[: -len('.run.json')]!r}")
     if found in ("a page (HTML)", "an array of numpy"):
         remedy = "open it in a browser" if found == "a page (HTML)" else "read it with np.load"
         raise InputError(f"{name}: is {found}: load reads graphs, models and results", remedy)

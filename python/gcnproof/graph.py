@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from .arguments import new_file, switch
 from .errors import InputError, pythonic, warn
 
 
@@ -36,9 +37,14 @@ class Graph:
         unweight: bool = False,
         binarize: bool = False,
     ):
+        symmetrize, unweight, binarize = (
+            switch(value, name) for name, value in (("symmetrize", symmetrize), ("unweight", unweight), ("binarize", binarize))
+        )
         adjacency = _csr(adjacency, "adjacency")
         attributes = _csr(attributes, "attributes")
         nodes, columns = adjacency.shape
+        if nodes == columns == 0:
+            raise InputError("the graph has no nodes", "give at least one: there is nothing to certify")
         if nodes != columns:
             raise InputError(f"the adjacency is {nodes} × {columns}", "it is nodes × nodes, one row for each node")
         if attributes.shape[0] != nodes:
@@ -66,8 +72,9 @@ class Graph:
         cls, path: str | os.PathLike[str], *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False
     ) -> Graph:
         """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
+        repairs = [switch(value, name) for name, value in (("binarize", binarize), ("symmetrize", symmetrize), ("unweight", unweight))]
         try:
-            handle, notes = _native.Graph.read(os.fspath(path), binarize, symmetrize, unweight)
+            handle, notes = _native.Graph.read(os.fspath(path), *repairs)
         except InputError as error:
             if "is a model" not in error.message:
                 raise
@@ -81,6 +88,11 @@ class Graph:
         """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
         from scipy import sparse
 
+        if hasattr(data, "node_types"):
+            raise InputError(
+                f"a {type(data).__name__} has several kinds of nodes, and only graphs with one kind are certified",
+                "give a Data object; data.to_homogeneous() makes one where all kinds have the same attributes",
+            )
         x, edges = getattr(data, "x", None), getattr(data, "edge_index", None)
         if x is None or edges is None:
             missing = "x" if x is None else "edge_index"
@@ -114,9 +126,9 @@ class Graph:
         graph._handle = handle
         return graph
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes an .npz file that the command line reads."""
-        self._native().save(os.fspath(path))
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes an .npz file that the command line reads. What is there is not overwritten unless forced."""
+        self._native().save(new_file(path, force, "graph.npz", (".npz",)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names, "_handle": None}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import new_file
 from .errors import InvalidNetwork
 
 RULES = ("gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity")
@@ -240,8 +241,9 @@ class Network:
             layers.append(entry)
         return json.dumps({"version": 1, "output": self.output, "layers": layers}), tensors
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a safetensors file that describes the network."""
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes a .safetensors file that describes the network. What is there is not overwritten unless forced."""
+        target = new_file(path, force, "model.safetensors", (".safetensors",))
         text, tensors = self.describe()
         header: dict[str, Any] = {"__metadata__": {"gcnproof.network": text}}
         at = 0
@@ -250,7 +252,7 @@ class Network:
             at += values.nbytes
         start = json.dumps(header).encode()
         start += b" " * (-len(start) % 8)
-        with open(path, "wb") as file:
+        with open(target, "wb") as file:
             file.write(struct.pack("<Q", len(start)) + start)
             for values in tensors.values():
                 file.write(values.data if values.size else b"")

@@ -1,4 +1,4 @@
-"""The calls that write files: train, study, report, validate. They run the command of the same name inside this process."""
+"""The calls that write files: train, study, report, validate."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from . import _native
-from .asking import Short, Written, nothing_left, tell
-from .attack import Flips, local
+from .arguments import is_path, keep_inputs, path_of, switch, threads as _threads, whole
+from .asking import Short, Written, files_of, nothing_left, tell
+from .attack import Flips
 from .calls import Call, _attack
-from .errors import LABORATORY, GcnproofError, InputError
+from .errors import LABORATORY, InputError, warn
 from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .selection import Subject, chosen, is_module, is_path, keep_inputs, path_of, selected, threads as _threads, whole
-from .table import Table
+from .selection import Subject, chosen, is_module
+from .table import Table, content
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,46 +30,26 @@ if TYPE_CHECKING:
 Path = str | os.PathLike[str]
 
 
-def _run(words: list[str], threads: int | None, progress: bool | Listener) -> dict[str, Any]:
-    """Runs a command; what it says as JSON."""
-    with Progress(progress, words[0]) as listener:
-        code, output, notes = _native.command([*words, "--format", "json"], _threads(threads), listener)
-    tell({"notes": notes})
-    if code == 130:
-        raise KeyboardInterrupt
-    if code not in (0, 1):
-        raise GcnproofError(f"{words[0]} ended with code {code}: {' '.join(notes)}")
-    said: dict[str, Any] = json.loads(output)
-    return {**said, "notes": notes, "ok": code == 0}
-
-
-def _options(**options: Any) -> list[str]:
-    """Options of a command: none for None and False, a switch for True."""
-    words = []
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        words.append("--" + name.strip("_").replace("_", "-"))
-        if value is not True:
-            words.append(os.fspath(value) if isinstance(value, os.PathLike) else str(value))
-    return words
-
-
-def _ids(nodes: Any, count: int, what: str = "nodes") -> str | None:
-    """Ids for a command."""
-    found = chosen(nodes, count, what) if what in ("nodes", "labelled") else selected(nodes, count, what.removeprefix("freeze_"), what)
-    return None if found is None else ",".join(map(str, sorted(set(found))))
+_OF = {"hidden": "units", "layers": "layers", "seed": "", "batch": "nodes", "sample": "nodes", "max_Q": "flips"}
+"""What is counted by the arguments that are no iterations."""
 
 
 def _numbers(counts: Mapping[str, Any], reals: Mapping[str, Any]) -> None:
     """Raises about numbers that are none: whole ones, and others, where they are given."""
-    of = {"hidden": "units", "layers": "layers", "seed": "", "batch": "nodes", "sample": "class pairs", "max_Q": "flips"}
     for name, count in counts.items():
         if count is not None:
-            whole(count, name, of.get(name, "iterations"))
+            whole(count, name, _OF.get(name, "iterations"), 1 if name in ("hidden", "layers", "batch") else 0)
     for name, number in reals.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real) or not 0 <= float(number) < float("inf")):
             raise InputError(f"{name}={number!r}", "give a number, 0 or more")
+
+
+def _again(more: dict[str, Any]) -> dict[str, bool]:
+    """What is to happen to files that are there, taken out of the other arguments."""
+    again = {name: switch(more.pop(name, False), name) for name in ("resume", "force")}
+    if all(again.values()):
+        raise InputError("resume=True and force=True contradict each other", "say one of them: resume continues what is there, force overwrites it")
+    return again
 
 
 def _check_training(loss: Any, bounds: Any, split: Any) -> None:
@@ -101,31 +80,9 @@ def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
     return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
 
 
-def _budget(graph: Graph, folder: str, attack: Flips) -> list[str]:
-    """The attacker's means for a command; budgets by node go through a file."""
-    words = ["-Q", str(attack.Q)]
-    means = local(attack.q, graph.node_count)
-    if isinstance(means, np.ndarray):
-        path = os.path.join(folder, "local.npy")
-        np.save(path, means)
-        words += ["--local-file", path]
-    else:
-        words += ["-q", f"{100 * means:.12g}%" if isinstance(means, float) else str(means)]
-    words += ["--flips", attack.direction]
-    return words + _options(
-        freeze_nodes=_ids(attack.freeze_nodes, graph.node_count, "freeze_nodes") or None,
-        freeze_attributes=_ids(attack.freeze_attributes, graph.attribute_count, "freeze_attributes") or None,
-    )
-
-
-def _graph_file(data: Any, folder: str) -> tuple[Graph, str]:
-    """A graph and a file of it."""
-    if is_path(data):
-        return Graph.load(data), os.fspath(data)
-    graph = data if isinstance(data, Graph) else Graph.from_data(data)
-    path = os.path.join(folder, "graph.npz")
-    graph.save(path)
-    return graph, path
+def _graph_of(data: Any) -> Graph:
+    """A graph, of whatever it is given as."""
+    return Graph.load(data) if is_path(data) else data if isinstance(data, Graph) else Graph.from_data(data)
 
 
 @dataclass(frozen=True)
@@ -166,7 +123,9 @@ class Tuning(Written, total=False):
 
 
 _COUNTS = ("epochs", "warm_up", "patience", "batch", "checkpoint_every")
-_REALS = ("learning_rate", "decay", "weight_decay", "dropout", "hinge_weight", "bias_spread")
+_REALS = ("learning_rate", "decay", "weight_decay", "dropout", "hinge_weight", "bias_spread", "margin_labelled", "margin_unlabelled")
+_ROBUST = ("hinge_weight", "warm_up", "margin_labelled", "margin_unlabelled")
+"""What cross entropy alone does not look at."""
 
 
 def train(
@@ -206,19 +165,39 @@ def train(
     _numbers({"hidden": hidden, "layers": layers, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
     files = {name: None if path is None else path_of(path, name) for name, path in (("out", out), ("log", log), ("checkpoint", said.get("checkpoint")))}
     keep_inputs(files, graph=data)
-    if said.get("resume") and out is None:
+    again = _again(said)
+    if again["resume"] and out is None:
         raise InputError("resume=True needs out=: the file of the training that is continued", "give out='model.safetensors', the same as before")
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
+    if not all(isinstance(rule, str) for rule in rules):
+        raise InputError(f"message_passing={message_passing!r}", "give a rule such as 'gcn', or a list with one for each layer")
+    count, bar = _threads(threads), Progress(progress, "train")
+    graph = _graph_of(data)
+    if graph.labels is None or not (graph.labels >= 0).any():
+        where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
+        raise InputError("the graph has no labels, and training needs them", where)
+    for name in _ROBUST if loss == "ce" else ():
+        if said.get(name) is not None:
+            warn(f"{name} has no effect with loss='ce': it belongs to the losses with certificates")
+    given = {name: said[name] for name in (*_COUNTS, *_REALS) if said.get(name) is not None and name != "checkpoint_every"}
+    given = {name: float(value) if name in _REALS else int(value) for name, value in given.items()}
+    settings = {"loss": loss, "seed": int(seed), "hidden": int(hidden), "layers": int(layers), "bound": bounds or "paper", **given}
+    every = said.get("checkpoint_every")
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
-        graph, file = _graph_file(data, folder)
-        if graph.labels is None or not (graph.labels >= 0).any():
-            where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
-            raise InputError("the graph has no labels, and training needs them", where)
-        path = os.path.join(folder, "model.safetensors") if out is None else os.fspath(out)
-        words = ["train", file, "--loss", loss, *_budget(graph, folder, found)]
-        words += _options(hidden=hidden, layers=layers, message_passing=",".join(rules), seed=seed, out=path, log=log)
-        words += _options(split=None if labelled is not None else split, labelled=_ids(labelled, graph.node_count, "labelled"))
-        told = _run(words + _options(bound=bounds, **said), threads, progress)
+        path = files["out"] or os.path.join(folder, "model.safetensors")
+        asked = {
+            **files,
+            "out": path,
+            "settings": json.dumps(settings),
+            "split": str(split),
+            "labelled": chosen(labelled, graph.node_count, "labelled"),
+            "message_passing": rules,
+            "checkpoint_every": 50 if every is None else int(every),
+            **again,
+        }
+        with bar as listener:
+            told = _native.train(graph._native(), found._native(graph), asked, count, listener)
+        tell(told)
         network = load(path, message_passing=rules)
     assert isinstance(network, Network)
     kept = None if out is None else path
@@ -265,7 +244,7 @@ def study(
     A folder that holds a study is refused: `resume` continues it, and what is there is not computed again; `force` computes everything anew.
     """
     said: dict[str, Any] = dict(more)
-    resume, force = bool(said.pop("resume", False)), bool(said.pop("force", False))
+    complete, again = switch(complete, "complete"), _again(said)
     found = _flips(attack, q, said)
     nothing_left("study", said)
     _numbers({"max_Q": max_Q, "sample": sample, "seed": seed}, {"time_limit": time_limit})
@@ -273,40 +252,38 @@ def study(
     if os.path.isfile(out):
         raise InputError(f"out={os.fspath(out)!r}: is a file, and a folder is meant", "give the path of a folder, such as out='study'")
     if isinstance(models, Mapping):
-        named = {str(name): model for name, model in models.items()}
+        named = [(str(name), model) for name, model in models.items()]
     elif isinstance(models, Sequence) and not is_path(models) and not hasattr(models, "describe"):
-        named = {_stem(model, f"model{at + 1}"): model for at, model in enumerate(models)}
+        named = [(_stem(model, f"model{at + 1}"), model) for at, model in enumerate(models)]
     else:
-        named = {_stem(models, "model"): models}
-    with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
-        graph, files = None, []
-        for name, model in named.items():
-            subject = Subject.of(model, data, call)
-            graph = graph or subject.graph
-            files.append(_model_file(subject, folder, name))
-        if graph is None:
-            raise InputError("no model is given", "give one, a list, or a dictionary of names and models")
-        file = os.fspath(data) if is_path(data) else os.path.join(folder, "graph.npz")
-        if not is_path(data):
-            graph.save(file)
-        words = ["study", file, *files, *_budget(graph, folder, found)]
-        words += _options(max_Q=max_Q, complete=complete, nodes=_ids(nodes, graph.node_count), time_limit=time_limit)
-        words += _options(sample=sample, seed=seed, out=out, resume=resume, force=force)
-        told = _run(words, threads, progress)
+        named = [(_stem(models, "model"), models)]
+    if not named:
+        raise InputError("no model is given", "give one, a list, or a dictionary of names and models")
+    count, bar = _threads(threads), Progress(progress, "study")
+    subjects = [Subject.of(model, data, call) for _, model in named]
+    graph = subjects[0].graph
+    if any(subject.graph.digest != graph.digest for subject in subjects):
+        raise InputError("the models are bound to different graphs", "a study is about one graph: call it once for each")
+    asked = {
+        "nodes": chosen(nodes, graph.node_count),
+        "max_Q": int(max_Q),
+        "complete": complete,
+        "time_limit": float(time_limit),
+        "sample": int(sample),
+        "seed": int(seed),
+        "graph_name": _stem(data, "graph"),
+        "names": [name for name, _ in named],
+        "out": os.fspath(out),
+        **again,
+    }
+    with bar as listener:
+        told = _native.study(graph._native(), [subject.network for subject in subjects], found._native(graph), asked, count, listener)
+    tell(told)
     return Study(os.fspath(out), told["models"])
 
 
 def _stem(model: Any, name: str) -> str:
     return os.path.splitext(os.path.basename(os.fspath(model)))[0] if is_path(model) else name
-
-
-def _model_file(subject: Subject, folder: str, name: str) -> str:
-    """A file of the model."""
-    if is_path(subject.model):
-        return os.fspath(subject.model)
-    path = os.path.join(folder, f"{name}.safetensors")
-    subject.model.save(path)
-    return path
 
 
 def report(
@@ -323,37 +300,50 @@ def report(
     `graph` is for names, distances and purity, `model` for what each flip contributes; a study brings its own. A page that is
     there is overwritten only by `force`. Returns the path of the page.
     """
+    switch(force, "force")
+    path_of(out, "out", "give the path of a page, such as out='report.html'")
     if not results:
         raise InputError("no results are given", "give what certify, radius, collective or study returned, or files")
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
-        paths, data = [], graph
+        paths, data, shown = [], graph, {}
         for at, one in enumerate(results):
             if isinstance(one, Study):
                 paths.append(one.folder)
             elif isinstance(one, Table):
+                if not len(one):
+                    raise InputError(f"the {type(one).__name__} at place {at + 1} has no rows: there is nothing to report", "give results of at least one node or budget")
                 graph = one._graph if graph is None else graph
                 data = one._data if data is None else data
                 paths.append(os.path.join(folder, f"{type(one).__name__.lower()}{at + 1}.parquet"))
+                shown[paths[-1]] = f"the {type(one).__name__} at place {at + 1}"
                 one.save(paths[-1])
             elif is_path(one):
                 paths.append(os.fspath(one))
+                if paths[-1].lower().endswith((".html", ".htm")):
+                    raise InputError(f"{paths[-1]}: a page stands where results are expected", f"say out={paths[-1]!r} for the page that is made")
+                if os.path.isfile(one) and content(paths[-1]) == "proofs":
+                    raise InputError(f"{paths[-1]}: holds proofs, not results", f"check them: gcnproof.check(model, data, {paths[-1]!r}, …)")
                 if paths[-1].lower().endswith((".npz", ".safetensors")):
                     raise InputError(f"{paths[-1]}: a graph or a model stands where results are expected", "say graph=… or model=…")
             else:
                 remedy = "say graph=…" if isinstance(one, Graph) else "give what certify, radius, collective or study returned, or files"
                 raise InputError(f"a {type(one).__name__} is no result", remedy)
-        words = ["report", *paths, *_options(out=out, title=title, force=force)]
-        if graph is not None:
-            of = _graph(graph)[0]
-            words += ["--graph", _graph_file(of, folder)[1]]
-            for one in results:
-                if isinstance(one, Table) and of is not None and one.run.get("input", {}).get("graph", of.digest) != of.digest:
-                    raise InputError("the results were computed on another graph", "give the graph that was certified, or leave graph out")
-        if model is not None:
-            if graph is None:
-                raise InputError("a model without its graph", "give the graph, too")
-            words += ["--model", _model_file(Subject.of(model, graph if data is None else data, call), folder, "model")]
-        return str(_run(words, None, False)["page"])
+        of = _graph(graph)[0]
+        for one in results:
+            if isinstance(one, Table) and of is not None and one.run.get("input", {}).get("graph", of.digest) != of.digest:
+                raise InputError("the results were computed on another graph", "give the graph that was certified, or leave graph out")
+        if model is not None and graph is None:
+            raise InputError("a model without its graph", "give the graph, too")
+        network = None if model is None else Subject.of(model, graph if data is None else data, call).network
+        asked = {"results": paths, "out": os.fspath(out), "title": None if title is None else str(title), "force": bool(force)}
+        try:
+            return os.fspath(_native.report(asked, None if of is None else of._native(), network))
+        except InputError as error:
+            # Results in memory are files of ours, whose names nobody has seen.
+            message = error.message
+            for path, words in shown.items():
+                message = message.replace(path, words)
+            raise InputError(message, error.help) from None
 
 
 @dataclass(frozen=True)
@@ -399,17 +389,22 @@ def validate(
         )
     said: dict[str, Any] = dict(more)
     found = _flips(attack, q, said)
-    again = {name: said.pop(name, False) for name in ("resume", "force")}
-    nothing_left("validate", said)
+    files = files_of("validate", None, out, said)
     _numbers({"sample": sample, "seed": seed}, {"time_limit": time_limit, "milp_limit": milp_limit, "exact_limit": exact_limit})
-    with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
-        subject = Subject.of(model, data, call)
-        file = os.fspath(data) if is_path(data) else os.path.join(folder, "graph.npz")
-        if not is_path(data):
-            subject.graph.save(file)
-        words = ["validate", file, _model_file(subject, folder, "model")]
-        words += _budget(subject.graph, folder, found)
-        words += _options(sample=sample, seed=seed, nodes=_ids(nodes, subject.graph.node_count), time_limit=time_limit)
-        words += _options(milp_limit=milp_limit, exact_limit=exact_limit, plots=plots, out=out, **again)
-        told = _run(words, threads, progress)
+    folder = None if plots is None else path_of(plots, "plots", "give the path of a folder, such as plots='plots'")
+    count, bar = _threads(threads), Progress(progress, "validate")
+    subject = Subject.of(model, data, call)
+    keep_inputs(files, model=subject.model, graph=subject.file)
+    asked = {
+        "nodes": chosen(nodes, subject.graph.node_count),
+        "sample": int(sample),
+        "seed": int(seed),
+        "time_limit": float(time_limit),
+        "milp_limit": float(milp_limit),
+        "exact_limit": float(exact_limit),
+        "plots": folder,
+    }
+    with bar as listener:
+        told = _native.validate(subject.graph._native(), subject.network, found._native(subject.graph), asked, files, count, listener)
+    tell(told)
     return Validation(told["ok"], told["summary"], told["rows"])

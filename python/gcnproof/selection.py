@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from .arguments import is_path, whole
 from .errors import InputError, pythonic, warn
 from .graph import Graph, _array
 from .network import Network, _matrix
@@ -71,21 +72,9 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
     if found.dtype.kind not in "iu":
         raise InputError(f"{name}: an array of {found.dtype}", "give ids as whole numbers, a slice, or a mask of booleans")
     if len(found) > 2 and ((found == 0) | (found == 1)).all():
-        raise InputError(f"{name}: only 0 and 1, more than once: a mask, or ids?", "give a mask as booleans (`mask.astype(bool)`)")
+        booleans = "`mask.bool()`" if hasattr(nodes, "detach") else "`mask.astype(bool)`" if isinstance(nodes, np.ndarray) else "`np.array(mask, bool)`"
+        raise InputError(f"{name}: only 0 and 1, more than once: a mask, or ids?", f"give a mask as booleans ({booleans})")
     return found.tolist()
-
-
-#: The largest number that files hold.
-MOST = 2**63 - 1
-
-
-def whole(count: Any, name: str, of: str) -> int:
-    """A number of things."""
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 0:
-        raise InputError(f"{name}={count!r}", f"give a whole number{f' of {of}' if of else ''}, 0 or more")
-    if int(count) > MOST:
-        raise InputError(f"{name}={count}", f"give at most {MOST} {of}".rstrip())
-    return int(count)
 
 
 def budgets(asked: Any) -> str | list[int]:
@@ -100,54 +89,9 @@ def budgets(asked: Any) -> str | list[int]:
     return [int(count) for count in found.ravel()]
 
 
-#: More threads than any machine has cores; a slip of the keyboard would otherwise start as many.
-MOST_THREADS = 1024
-
-
-def threads(count: Any) -> int | None:
-    """A number of threads; None for all cores."""
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or not 1 <= int(count) <= MOST_THREADS:
-        raise InputError(f"threads={count!r}", f"give a whole number from 1 to {MOST_THREADS}, or leave it out for all cores")
-    return int(count)
-
-
-def switch(value: Any, name: str, remedy: str = "give True or False") -> bool:
-    """A choice between two."""
-    if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
-        raise InputError(f"{name}={value!r}", remedy)
-    return bool(value)
-
-
-def path_of(thing: Any, name: str, remedy: str = "give the path of a file") -> str:
-    """The path of a file, as text."""
-    if not is_path(thing):
-        raise InputError(f"{name}: a {type(thing).__name__} is no path of a file", remedy)
-    return os.fspath(thing)
-
-
-def same_file(one: Any, other: Any) -> bool:
-    """Do two paths name one file?"""
-    return is_path(one) and is_path(other) and os.path.realpath(one) == os.path.realpath(other)
-
-
-def keep_inputs(files: dict[str, Any], **inputs: Any) -> None:
-    """Raises where a file that is to be written is one that is read."""
-    for name in ("out", "proofs", "log", "checkpoint"):
-        for read, thing in inputs.items():
-            if same_file(files.get(name), thing):
-                raise InputError(f"{name}={os.fspath(files[name])!r} is also the file of the {read}, which would be lost", f"choose another name for {name}")
-
-
-def is_path(thing: Any) -> bool:
-    """Is it the path of a file?"""
-    return isinstance(thing, (str, os.PathLike))
-
-
 def is_module(thing: Any) -> bool:
     """Is it a module of torch? Asked without importing torch."""
-    return hasattr(thing, "state_dict") and hasattr(thing, "forward")
+    return hasattr(thing, "forward") and hasattr(thing, "state_dict")
 
 
 SWAPPED = "the model comes first, then the graph: certify(model, data, …)"
@@ -175,9 +119,7 @@ class Subject:
             try:
                 self.graph = Graph.load(data)
             except InputError as error:
-                if "is a model" not in error.message:
-                    raise
-                raise InputError(error.message, SWAPPED) from None
+                raise InputError(error.message, _remedy(error, "is a model", "a graph (.npz)")) from None
         else:
             self.data = data
             self.graph = Graph.from_data(data)
@@ -188,9 +130,7 @@ class Subject:
             try:
                 self.network = _native.Network.read(handle, os.fspath(model))
             except InputError as error:
-                if "is a graph" not in error.message:
-                    raise
-                raise InputError(error.message, SWAPPED) from None
+                raise InputError(error.message, _remedy(error, "is a graph", "a model (.safetensors)")) from None
         else:
             self.network = _native.Network(handle, *model.describe())
         for note in self.network.notes:
@@ -224,6 +164,13 @@ class Subject:
                 )
 
 
+def _remedy(error: InputError, swapped: str, expected: str) -> str | None:
+    """The remedy where a file is something else than what is expected in its place."""
+    if swapped in error.message:
+        return SWAPPED
+    return f"give the file of {expected}" if "expected here" in error.message else error.help
+
+
 def _check_places(model: Any, data: Any) -> None:
     """Raises about a model or data that is something else, or in the other's place."""
     swapped = isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe"))
@@ -243,6 +190,7 @@ def _check_places(model: Any, data: Any) -> None:
             "give the Data object that the module is called with; or read the module first: graph, network = gcnproof.from_pyg(model, data)",
         )
     if name.endswith("Loader"):
-        raise InputError(f"a {name} gives parts of a graph, and certificates are about the whole", "give the Data object that the loader was made of (`loader.data`)")
+        source = "loader.data" if hasattr(data, "data") or not hasattr(data, "dataset") else "loader.dataset[0]"
+        raise InputError(f"a {name} gives parts of a graph, and certificates are about the whole", f"give the Data object that the loader was made of (`{source}`)")
     if isinstance(data, (tuple, list, dict)):
         raise InputError(f"a {name} is no graph", "give one object: torch_geometric.data.Data(x=x, edge_index=edge_index), or gcnproof.Graph(adjacency, attributes)")

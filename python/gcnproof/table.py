@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 
 from . import _native
+from .arguments import new_file
 from .errors import InputError
 from .graph import Graph, _array
-from .selection import path_of
 
 
 TABLES = (".parquet", ".jsonl", ".csv")
@@ -29,6 +30,7 @@ def content(path: str) -> str | None:
         b"q_global,": "a table of results (CSV)",
         b'{"node":{': "proofs",
         b'{"header"': "proofs",
+        b'{"gcnproof_training_log"': "a log of training",
         b"\x28\xb5\x2f\xfd": "proofs",
         b"{": "JSON lines",
         b"<": "a page (HTML)",
@@ -132,7 +134,8 @@ class Table(Generic[Row]):
 
     def _at(self, key: Any) -> int:
         try:
-            return self._places[int(key)]
+            # A number that is no place, 0.5 or True, is not rounded to one.
+            return self._places[operator.index(key) if not isinstance(key, bool) else -1]
         except (KeyError, TypeError, ValueError):
             what = "node" if self._key == "node" else f"{self._key} ="
             of = "nodes" if self._key == "node" else "budgets"
@@ -187,15 +190,7 @@ class Table(Generic[Row]):
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
-        path_of(path, "path", "give the path of a file, such as 'results.parquet'")
-        if os.path.isdir(path):
-            raise InputError(f"{os.fspath(path)}: is a folder", f"give the path of a file, such as {os.path.join(path, 'results.parquet')}")
-        if os.path.exists(path) and not force:
-            raise InputError(f"{os.fspath(path)}: there is a file already", "say force=True to overwrite it, or choose another name")
-        folder = os.path.dirname(os.path.abspath(path))
-        if not os.path.isdir(folder):
-            raise InputError(f"{os.fspath(path)}: there is no folder {folder}", "make it first, or choose another place")
-        self._rows.save(os.fspath(path), force)
+        self._rows.save(new_file(path, force, "results.parquet"), bool(force))
 
     def apply(self, key: int) -> Any:
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
@@ -203,6 +198,9 @@ class Table(Generic[Row]):
         For flips, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
         CSR matrix. For removed edges, the edges that are left: a new `edge_index`, or a scipy CSR matrix.
         """
+        what = "node" if self._key == "node" else "budget"
+        if isinstance(key, (slice, list, tuple, set, range)) or getattr(key, "ndim", 0) > 0:
+            raise InputError(f"apply takes one {what}, not a {type(key).__name__}", f"call it once for each {what}: [results.apply({what}) for {what} in …]")
         at = self._at(key)
         changes = self.witness[at]
         if not changes and not self._broken(at):

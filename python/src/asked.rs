@@ -135,7 +135,7 @@ pub fn selected(py: Python, count: usize, nodes: &[i64]) -> PyResult<Vec<usize>>
     nodes.sort_unstable();
     nodes.dedup();
     if nodes.is_empty() {
-        return Err(wrong(py, "no node is selected", "a mask needs at least one true entry"));
+        return Err(wrong(py, "no node is selected", "give at least one id"));
     }
     Ok(nodes)
 }

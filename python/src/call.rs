@@ -30,9 +30,7 @@ const STACK: usize = 8 << 20;
 pub struct Done<T> {
     /// The result.
     pub value: T,
-    /// What a command wrote to standard output.
-    pub output: String,
-    /// What it noted.
+    /// What was noted.
     pub notes: Vec<String>,
     /// Ctrl-C, or another exception of Python, in the middle of it: the result is what was done until then.
     interruption: Option<PyErr>,
@@ -101,7 +99,7 @@ pub fn call<T: Send + 'static>(
         let said = output::capture();
         beginning.store(false, Ordering::SeqCst);
         // Nobody may be waiting any more.
-        let done = |value| Done { value, output: said.output, notes: said.notes, interruption: None };
+        let done = |value| Done { value, notes: said.notes, interruption: None };
         let _ = sender.send(value.map(done));
     };
     let worker = std::thread::Builder::new().name("gcnproof".into()).stack_size(STACK).spawn(body);

@@ -1,13 +1,12 @@
-//! The calls: check, and any command. Questions about nodes have a class of their own (`question`).
+//! The call `check`, and what this module is. Questions about nodes have a class of their own (`question`).
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use gcnproof_check::format::Convention;
 use gcnproof_check::work::Limits;
 use gcnproof_check::{Attack as Attacked, Options, Question};
+use gcnproof_cli::check as checking;
 use gcnproof_cli::run::{stop, stopped};
-use gcnproof_cli::{check as checking, program};
 use gcnproof_results::record::description::Class;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,18 +17,6 @@ use crate::call::call;
 use crate::errors::wrong;
 use crate::inputs::{Graph, Network};
 use crate::objects::object;
-
-/// Runs a command as the command line would: exit code, what it wrote, and what it noted.
-#[pyfunction]
-pub fn command<'py>(
-    py: Python<'py>,
-    words: Vec<OsString>,
-    threads: Option<usize>,
-    progress: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(u8, String, Vec<String>)> {
-    let done = call(py, threads, progress, move || program::run_inside(words))?.whole()?;
-    Ok((done.value, done.output, done.notes))
-}
 
 /// What a file of proofs is asked.
 #[derive(FromPyObject)]

@@ -5,41 +5,12 @@ use gcnproof_run::told::words;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// Options of the command line that are switches in Python.
-const SWITCHES: [&str; 6] = ["resume", "force", "complete", "minimize", "exact-margins", "symmetrize"];
-
-/// Words about the command line as words about Python: `--freeze-nodes` is `freeze_nodes`, `--force` is `force=True`.
-pub fn pythonic(text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("--") {
-        let (before, after) = rest.split_at(at);
-        let after = &after[2..];
-        let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(after.len());
-        told += before;
-        match &after[..end] {
-            "" => told += "--",
-            "class" => {
-                told += "class_";
-            }
-            "bounds-only" => {
-                told += "complete=False";
-            }
-            name if SWITCHES.contains(&name) => {
-                told += &name.replace('-', "_");
-                told += "=True";
-            }
-            name => told += &name.replace('-', "_"),
-        }
-        rest = &after[end..];
-    }
-    told + rest
-}
-
-/// An exception of the package with a message and a remedy.
+/// An exception of the package with a message and a remedy, in the words of Python.
 pub fn raise(py: Python, kind: &str, message: &str, help: Option<&str>) -> PyErr {
     let made = py.import("gcnproof.errors").and_then(|errors| {
-        let error = errors.getattr(kind)?.call1((pythonic(message), help.map(pythonic)))?;
+        let pythonic = errors.getattr("pythonic")?;
+        let help = help.map(|help| pythonic.call1((help,))).transpose()?;
+        let error = errors.getattr(kind)?.call1((pythonic.call1((message,))?, help))?;
         Ok(PyErr::from_value(error))
     });
     made.unwrap_or_else(|error| error)

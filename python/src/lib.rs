@@ -13,6 +13,7 @@ mod inputs;
 mod objects;
 mod question;
 mod rows;
+mod runs;
 
 use pyo3::prelude::*;
 
@@ -23,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::calls::{build, check, command, interrupt};
+    use crate::calls::{build, check, interrupt};
     #[pymodule_export]
     use crate::collective::collective;
     #[pymodule_export]
@@ -34,6 +35,8 @@ mod _native {
     use crate::question::Question;
     #[pymodule_export]
     use crate::rows::Rows;
+    #[pymodule_export]
+    use crate::runs::{report, study, train, validate};
 
     use super::*;
 

@@ -1,5 +1,6 @@
 """What the tests share: the embedded graph with its models, and small problems of their own."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,15 @@ def small(seed: int = 0, nodes: int = 9, attributes: int = 6, classes: int = 3):
         gcnproof.Layer("logits", [gcnproof.Term("hidden", "gcn", draw.normal(size=(5, classes)))], draw.normal(size=classes), "none"),
     ]
     return graph, gcnproof.Network(layers)
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Runs a command of the program, which `make build` has made."""
+    path = FIXTURES.parent / "target" / "release" / "gcnproof"
+    if not path.exists():
+        pytest.skip("the program is not built: make build")
+    return lambda *words: subprocess.run([path, *map(str, words)], check=True, capture_output=True)
 
 
 @pytest.fixture

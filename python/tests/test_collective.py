@@ -88,13 +88,12 @@ def test_budgets_in_every_form():
     assert gcnproof.collective(network, graph, range(0, 5, 2), 1, progress=False).Q.tolist() == [0, 2, 4]
 
 
-def test_the_command_line_says_the_same(cora, fixtures, tmp_path):
+def test_the_command_line_says_the_same(cora, fixtures, program, tmp_path):
     graph, model, out = fixtures / "cora.npz", fixtures / "cora_standard.safetensors", tmp_path / "there.parquet"
     here = gcnproof.collective(model, graph, [0, 4], 3, **FEW)
-    words = f"collective {graph} {model} -Q 0,4 -q 3 --nodes 0-79 --swaps 500 --out {out} --format json"
-    code, _, _ = gcnproof._native.command(words.split(), None, None)
+    program("collective", graph, model, *f"-Q 0,4 -q 3 --nodes 0-79 --swaps 500 --out {out}".split())
     there = gcnproof.load(out, graph=cora)
-    assert code == 0 and isinstance(there, gcnproof.CollectiveResults) and there.run == here.run
+    assert isinstance(there, gcnproof.CollectiveResults) and there.run == here.run
     assert (there.bound == here.bound).all() and there.flips == here.flips and (there.apply(4) != here.apply(4)).nnz == 0
 
 

@@ -14,7 +14,8 @@ import gcnproof
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
 pyg = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
 
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GAE, DeepGCNLayer, GCNConv, SGConv, global_mean_pool
 
 QUIET = {"progress": False}
@@ -127,6 +128,7 @@ def test_what_newcomers_give_is_named():
     loader = NeighborLoader()
     loader.data = data
     refused("NeighborLoader gives parts of a graph(.|\n)*loader.data", model, loader)
+    refused("DataLoader gives parts of a graph(.|\n)*loader.dataset\\[0\\]", model, DataLoader([data]))
     refused("state dict", model.state_dict(), data)
     mask = torch.zeros(9, dtype=torch.bool)
     mask[2:4] = True
@@ -146,6 +148,45 @@ def test_what_newcomers_give_is_named():
     refused("pools the nodes of each graph", Pooled(), data, unsupported)
     data.batch = torch.zeros(9, dtype=torch.long)
     refused("nodes", Pooled(), data, unsupported)
+
+
+def test_data_that_is_none():
+    torch.manual_seed(3)
+    model, data, invalid = Net(), graph(), gcnproof.InvalidData
+    parts = {"x": data.x, "edge_index": data.edge_index, "y": data.y}
+    several = HeteroData()
+    several["a"].x = data.x
+    several["a", "to", "a"].edge_index = data.edge_index
+    refused("several types of nodes", model, several, invalid)
+    refused("a HeteroData has several kinds of nodes", small()[1], several)
+    for name, value, words in (
+        ("x", data.x.numpy(), "`data.x` is a ndarray, and a tensor is needed. Remedy: `data.x = torch.from_numpy"),
+        ("x", data.x.tolist(), r"`data.x = torch.tensor\(data.x\)`"),
+        ("x", torch.zeros(0, 6), "the graph has no nodes"),
+        ("x", data.x.to("meta"), "has no numbers"),
+        ("edge_index", data.edge_index.numpy(), r"`data.edge_index = torch.from_numpy\(data.edge_index\)`"),
+        ("edge_index", data.edge_index.float(), r"\(torch.float32\).*data.edge_index.long\(\)"),
+        ("edge_index", data.edge_index.T, r"data.edge_index.T.contiguous\(\)"),
+        ("edge_index", data.edge_index + 1, "use `edge_index - 1`"),
+        ("y", data.y + 0.5, "`data.y` has the type torch.float32"),
+        ("y", data.y[:5], "`data.y` has 5 entries, but the graph has 9 nodes"),
+    ):
+        refused(words, model, Data(**{**parts, name: value}), invalid)
+    refused(r"`mask.bool\(\)`", model, data, nodes=torch.ones(9, dtype=torch.uint8))
+    refused("the parameter first.bias has no numbers", Net().to("meta"), data, gcnproof.UnsupportedModel)
+
+
+def test_a_call_that_is_none():
+    torch.manual_seed(3)
+    model, data = Net(), graph()
+    refused("call='forward': a str cannot be called", model, data, call="forward")
+    refused("called with two arguments, and cannot take them", model, data, call=lambda: 0)
+    refused("call is the module itself", model, data, call=model)
+    refused("call is the module itself", model, data, call=model.forward)
+    for outside in (lambda given, data: given(graph().x, data.edge_index), lambda given, data: model(data.x, data.edge_index)):
+        with pytest.raises(gcnproof.UnsupportedModel, match="not with tensors or modules from outside"):
+            gcnproof.certify(model, data, 1, 1, call=outside, **QUIET)
+    assert len(gcnproof.certify(model, data, 1, 1, call=lambda *both: both[0](both[1].x, both[1].edge_index), **QUIET)) == 9
 
 
 SCRIPT = """

@@ -1,5 +1,6 @@
 """Wrong arguments: what is said names the argument and the remedy, in Python's words."""
 
+import re
 import shutil
 
 import numpy as np
@@ -48,6 +49,25 @@ def results(verifier):
         (lambda v: v.logits([0, 1]), r"flips are pairs \(node, attribute\)"),
         (lambda v: v.logits("ab"), r"flips are pairs \(node, attribute\)"),
         (lambda v: v.logits([(0, 1), (2,)]), r"flips are pairs \(node, attribute\)"),
+        (lambda v: gcnproof.certify(v.network, gcnproof.Graph(v.graph.adjacency, v.graph.attributes), 1, 1, class_="labels"), "class_='labels', but the graph has no labels"),
+        (lambda v: v.certify(1, 1, out="rows.csv", force="no"), "force='no'\n  help: give True or False"),
+        (lambda v: v.certify(E=1, keep_one_edge="no"), "keep_one_edge='no'\n  help: give True or False"),
+        (lambda v: v.certify(Edges(remove=1, keep_one_edge="false")), "keep_one_edge='false'"),
+        (lambda v: v.certify(1, 1, deployed="float32", flush_subnormals="no"), "flush_subnormals='no'"),
+        (lambda v: v.certify(E=-1), "^E=-1"),
+        (lambda v: v.certify(Edges(remove=-1)), "^remove=-1"),
+        (lambda v: v.certify(E=2, e=1.5), "^e=1.5"),
+        (lambda v: v.certify(Edges(remove=2, at_node=1.5)), "at_node=1.5"),
+        (lambda v: v.certify(E=2, e=[1, 2]), r"at_node \(e\) is an array of int64"),
+        (lambda v: v.certify(1, 1, flips="up"), "^flips='up'"),
+        (lambda v: v.certify(Flips(1, 1, direction="up")), "^direction='up'"),
+        (lambda v: v.certify(1, 1, nodes=[0, 1, 1, 0]), r"`np.array\(mask, bool\)`"),
+        (lambda v: v.certify(1, 1, nodes=np.ones(9, np.uint8)), r"`mask.astype\(bool\)`"),
+        (lambda v: v.check("proofs.jsonl", 1, 1, exact="yes"), "exact='yes'"),
+        (lambda v: v.check(FIXTURES, 1, 1), "is a folder, and the file of proofs is meant"),
+        (lambda v: gcnproof.check(v.network, "proofs.jsonl", v.graph), "behind the model and the data"),
+        (lambda v: gcnproof.Graph(v.graph.adjacency, v.graph.attributes, symmetrize="no"), "symmetrize='no'"),
+        (lambda v: gcnproof.Graph(np.zeros((0, 0)), np.zeros((0, 6))), "the graph has no nodes"),
     ],
 )
 def test_questions(verifier, call, words):
@@ -93,13 +113,35 @@ def test_an_argument_of_another_call(verifier):
         (lambda: gcnproof.train(small()[1], small()[0]), "train takes the data first, and no model"),
         (lambda: gcnproof.study(MODEL, GRAPH, "study", sample=-1), "sample=-1"),
         (lambda: gcnproof.study(MODEL, GRAPH, GRAPH), "is a file, and a folder is meant"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", complete="no"), "complete='no'"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", force="no"), "force='no'"),
+        (lambda: gcnproof.train(GRAPH, "ce", out="m.safetensors", resume="no"), "resume='no'"),
+        (lambda: gcnproof.report("rows.parquet", "page.html"), "say out='page.html'"),
+        (lambda: gcnproof.report("rows.parquet", force="no"), "force='no'"),
+        (lambda: gcnproof.report("rows.parquet", out=5), "out: a int is no path"),
+        (lambda: gcnproof.report(FIXTURES, out="page.html"), "there is no study.json in it"),
+        (lambda: gcnproof.train(GRAPH, "ce", hidden=-1), "hidden=-1\n  help: give a whole number of units, 1 or more"),
+        (lambda: gcnproof.train(GRAPH, "ce", hidden=0), "hidden=0\n  help: give a whole number of units, 1 or more"),
+        (lambda: gcnproof.train(GRAPH, "ce", epochs="ten"), "epochs='ten'"),
+        (lambda: gcnproof.train(GRAPH, "ce", margin_labelled="a"), "margin_labelled='a'\n  help: give a number"),
+        (lambda: gcnproof.train(GRAPH, "ce", dropout=1.5), "dropout is 1.5: it must be at least 0 and less than 1"),
+        (lambda: gcnproof.train(GRAPH, "ce", message_passing="gat"), "'gat' is none of gcn"),
+        (lambda: gcnproof.train(GRAPH, "ce", message_passing=[3]), r"message_passing=\[3\]"),
+        (lambda: gcnproof.train(GRAPH, "ce", out="-m.npz"), "end the name in .safetensors"),
+        (lambda: gcnproof.train(GRAPH, "ce", out="m.safetensors", resume=True, force=True), "contradict each other"),
+        (lambda: gcnproof.train(GRAPH, "ce", freeze_nodes=[9999]), "node 9999 cannot be frozen"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", max_Q=-3), "max_Q=-3"),
+        (lambda: gcnproof.study([], GRAPH, "study"), "no model is given"),
+        (lambda: gcnproof.study(MODEL, GRAPH, "study", nodes=[9999]), "there is no node 9999"),
+        (lambda: gcnproof.load(FIXTURES / "README.md"), "neither a graph, a model nor results"),
     ],
 )
 def test_files_and_training(call, words):
     before = [path.stat().st_mtime_ns for path in (GRAPH, MODEL)]
     with pytest.raises(gcnproof.InputError, match=words) as caught:
         call()
-    assert "--" not in str(caught.value) and [path.stat().st_mtime_ns for path in (GRAPH, MODEL)] == before
+    # Commands are told as they are typed.
+    assert "--" not in re.sub("`gcnproof [^`]*`", "", str(caught.value)) and [path.stat().st_mtime_ns for path in (GRAPH, MODEL)] == before
 
 
 def test_training_without_labels():
@@ -128,6 +170,13 @@ def test_files_of_results(verifier, results, tmp_path):
         shutil.copy(tmp_path / f"rows.{kind}", tmp_path / name)
         with pytest.raises(gcnproof.InputError, match=f"rename it so that it ends in .{kind}"):
             gcnproof.load(tmp_path / name)
+    (tmp_path / "log.jsonl").write_text('{"gcnproof_training_log":1}\n')
+    with pytest.raises(gcnproof.InputError, match="is a log of training, not results"):
+        gcnproof.load(tmp_path / "log.jsonl")
+    with pytest.raises(gcnproof.InputError, match="load the results: '.*rows.csv'"):
+        gcnproof.load(tmp_path / "rows.csv.run.json")
+    with pytest.raises(gcnproof.InputError, match=r"rows.parquet: is a table .*\n  help: give the file of a graph"):
+        gcnproof.certify(network, tmp_path / "rows.parquet", 1, 1)
     (tmp_path / "page.html").write_text("<!doctype html>")
     with pytest.raises(gcnproof.InputError, match="is a page"):
         gcnproof.load(tmp_path / "page.html")
@@ -139,11 +188,68 @@ def test_files_of_results(verifier, results, tmp_path):
     assert "GRAPH MODEL" not in str(caught.value)
     for name in ("proofs.jsonl", "proofs.jsonl.zst"):
         verifier.certify(1, 1, proofs=tmp_path / name, **QUIET)
-        with pytest.raises(gcnproof.InputError, match=r"gcnproof.check\(model, data"):
-            gcnproof.load(tmp_path / name)
+        for read in (gcnproof.load, gcnproof.report):
+            with pytest.raises(gcnproof.InputError, match=r"gcnproof.check\(model, data"):
+                read(tmp_path / name)
     assert "about another graph" in repr(gcnproof.check(network, other, tmp_path / "proofs.jsonl", **QUIET))
     with pytest.raises(gcnproof.InputError, match="no axes of matplotlib"):
         results.plot(ax=3)
+
+
+def test_what_is_there_is_not_overwritten(verifier, tmp_path):
+    """Graphs and networks are saved under names of their own kind, and overwrite only if forced."""
+    for thing, name, other in ((verifier.graph, "graph.npz", "graph.txt"), (verifier.network, "model.safetensors", "model.npz")):
+        path = tmp_path / name
+        path.write_text("the work of years")
+        for wrong, words in ((path, "there is a file already\n  help: say force=True"), (tmp_path / other, f"end the name in {path.suffix}"), (5, "is no path of a file")):
+            with pytest.raises(gcnproof.InputError, match=words):
+                thing.save(wrong)
+        with pytest.raises(gcnproof.InputError, match="force='no'"):
+            thing.save(path, force="no")
+        with pytest.raises(gcnproof.InputError, match="there is no folder"):
+            thing.save(tmp_path / "nowhere" / name)
+        assert path.read_text() == "the work of years" and not (tmp_path / other).exists()
+        thing.save(path, force=True)
+        assert type(gcnproof.load(path)) is type(thing)
+
+
+@pytest.mark.filterwarnings("ignore::gcnproof.GcnproofWarning")
+def test_names_that_look_like_options(verifier, results, tmp_path, monkeypatch):
+    """Whatever a file or a model is called, it is no option of a command."""
+    monkeypatch.chdir(tmp_path)
+    graph = verifier.graph
+    made = gcnproof.train(graph, "ce", hidden=2, epochs=1, split=1, out="-m.safetensors", **QUIET)
+    few = {"Q": 1, "q": 1, "max_Q": 1, "sample": 1, "nodes": [0], **QUIET}
+    told = gcnproof.study({"-x": made, "a/b": verifier.network}, graph, "-st", **few)
+    assert [model["model"] for model in told.models] == ["-x", "a_b"]
+    twice = gcnproof.study([verifier.network, "-m.safetensors", tmp_path / "-m.safetensors"], graph, "-twice", **few)
+    assert [model["model"] for model in twice.models] == ["model1", "-m", "-m-2"]
+    assert gcnproof.report(results, told, out="-page.html", title="-t") == "-page.html"
+    page = (tmp_path / "-page.html").read_text()
+    assert "gcnproof.report(…)" in page and "gcnproof.study(…)" in page and "pytest" not in page
+
+
+def test_a_report_names_what_was_given(verifier, results, tmp_path):
+    other, network = small(5)
+    results.save(tmp_path / "rows.csv")
+    with pytest.raises(gcnproof.InputError, match="computed on another graph") as caught:
+        gcnproof.report(tmp_path / "rows.csv", graph=other, out=tmp_path / "page.html")
+    assert "gcnproof-" not in str(caught.value)
+    with pytest.raises(gcnproof.InputError, match="^model: none of the results was computed with this model") as caught:
+        gcnproof.report(results, model=network, out=tmp_path / "page.html")
+    gcnproof.report(tmp_path / "rows.csv", graph=verifier.graph, model=verifier.network, out=tmp_path / "page.html")
+
+
+def test_one_node_is_meant(results):
+    for wrong in (0.5, "0", True, np.float64(1)):
+        with pytest.raises(KeyError, match="is not among the 9 nodes"):
+            results[wrong]
+    assert results[np.int64(1)].node == 1
+    for several in ([0, 1], slice(0, 1), np.array([0])):
+        with pytest.raises(gcnproof.InputError, match="apply takes one node"):
+            results.apply(several)
+    with pytest.raises(gcnproof.InputError, match="has no rows: there is nothing to report"):
+        gcnproof.report(results[[]], out="page.html")
 
 
 def test_a_length_that_looks_like_text_is_none(tmp_path):
@@ -180,3 +286,5 @@ def test_warnings_have_the_words_of_python():
     note = "Train for a smaller -Q or -q, with more labelled nodes (--split), or with a longer --warm-up; `gcnproof check --class labels`"
     assert pythonic(note) == "Train for a smaller Q or q, with more labelled nodes (split), or with a longer warm_up; `gcnproof check --class labels`"
     assert pythonic("2-Q, a -- b, x-q") == "2-Q, a -- b, x-q"
+    assert pythonic("overwrite by `--force`, --class labels, --bounds-only, --class") == "overwrite by `force=True`, class_='labels', complete=False, class_"
+    assert pythonic("(`mkdir -p a`), `gcnproof study … --out DIR` or --freeze-nodes") == "(`mkdir -p a`), `gcnproof study … --out DIR` or freeze_nodes"

@@ -50,6 +50,9 @@ pub trait Progress: Send + Sync {
     /// One more is done.
     fn advance(&self);
 
+    /// What there is to say of what is done.
+    fn tell(&self, _message: String) {}
+
     /// It is over, or given up.
     fn finish(&self);
 }

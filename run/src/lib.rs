@@ -3,7 +3,7 @@
 //! A [`Run`](run::Run) says where rows go, continues an interrupted run, and hands every row to its file as soon as it is
 //! done. The program around it is its [`Host`](host::Host): it is told of progress and notes, and says when to stop.
 //! A [`NodeQuestion`](question::NodeQuestion) asks for verdicts or radii, whatever the attacker ([`flips`], [`edges`]);
-//! [`collective_run`] and [`study_run`] are the other runs. Nothing here prints, parses arguments, or belongs to the whole
+//! [`collective_run`], [`training`], [`study`] and [`page`] are the other runs. Nothing here prints, parses arguments, or belongs to the whole
 //! process.
 
 // What is said goes to the host.
@@ -23,6 +23,7 @@ pub mod known_radii;
 pub mod lists;
 pub mod ours;
 pub mod outputs;
+pub mod page;
 pub mod parts;
 pub mod proofs;
 pub mod question;
@@ -30,5 +31,7 @@ pub mod radius;
 pub mod reproduction;
 pub mod run;
 pub mod sample;
+pub mod study;
 pub mod study_run;
 pub mod told;
+pub mod training;

@@ -64,6 +64,22 @@ pub fn check_folder(file: &NamedFile) -> Result<()> {
     }
 }
 
+/// Refuses to touch a file or folder that is there, unless that was asked for. Commands
+/// that can go on with an interrupted run pass whether they were told to.
+///
+/// # Errors
+/// If it is there.
+pub fn untouched(path: &Path, force: bool, resume: Option<bool>) -> Result<()> {
+    if force || resume == Some(true) || !path.exists() {
+        return Ok(());
+    }
+    let help = match resume {
+        Some(_) => "go on with an interrupted run by --resume, start over by --force, or choose another name",
+        None => "overwrite it by --force, or choose another name",
+    };
+    Err(miette!(help = help, "{} exists already", path.display()))
+}
+
 /// Do both paths lead to one file, whether it is there or not?
 fn same_file(one: &Path, other: &Path) -> bool {
     place(one) == place(other)

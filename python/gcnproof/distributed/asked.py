@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..selection import Subject, is_path
+from ..arguments import is_path
+from ..selection import Subject
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import threads as _threads
 from ..asking import Asked, Class, Deployed, More, Path, files_of, tell
 from ..calls import Attack, Call, Limited, radii, verdicts
 from ..errors import InputError
 from ..progress import Listener, Progress
 from ..results import Radii, Results
-from ..selection import Subject, threads as _threads
+from ..selection import Subject
 from .asked import Parcel, Shared
 from .batches import plan, weights
 from .driver import Driver, engine

@@ -33,11 +33,14 @@ class Reading:
 def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     """Reads a module, without comparing."""
     from .comparison import Own
-    from .inputs import call_of, copied, read_data, warn_of_caches
+    from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, read_data, warn_of_caches
     from .precision import running
     from .recorder import Recorder
     from .values import Beforehand
 
+    if call is not None:
+        check_call(call)
+    remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
     inputs = read_data(data)
     warn_of_caches(model)
     way = call or call_of(copied(model), inputs.data)
@@ -49,11 +52,11 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
         with running(forced):
-            return recorder.record(lambda: way(module, given))
+            return recorder.record(lambda: way(module, given), remedy)
 
     network, final = recorded(False)
     own = Own(copied(model), way, inputs)
-    if own.find_precision():
+    if own.find_precision(remedy):
         # The module computes something in float32 on its way, and could not be run in float64 otherwise.
         network, final = recorded(True)
     return Reading(network, inputs, own, final)

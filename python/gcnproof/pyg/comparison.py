@@ -124,8 +124,8 @@ class Own:
         self.module, self.call, self.inputs, self.forced = module, call, inputs, False
         self._first: np.ndarray | None = None
 
-    def find_precision(self) -> bool:
-        """Runs the module once; is float64 to be forced?"""
+    def find_precision(self, remedy: str) -> bool:
+        """Runs the module once, with a `remedy` where that fails; is float64 to be forced?"""
         try:
             self._first = self._run(self.inputs.attributes)
         except Exception as plain:
@@ -134,8 +134,8 @@ class Own:
                 self._first = self._run(self.inputs.attributes)
             except Exception as error:
                 raise UnsupportedModel(
-                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: if it is called in another way, "
-                    "say how with `call=lambda model, data: …`; leave out casts to float32 in forward"
+                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: {remedy}; "
+                    "leave out casts to float32 in forward"
                 ) from error
         return self.forced
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from ..errors import InvalidData, UnsupportedModel, warn
+from ..errors import InputError, InvalidData, UnsupportedModel, warn
 from ..graph import checked_edges
 
 Call = Callable[[Any, Any], Any]
@@ -59,12 +59,23 @@ def read_data(data: Any) -> Inputs:
     if not hasattr(data, "x") and hasattr(data, "__getitem__") and hasattr(data, "__len__"):
         raise InvalidData(f"{type(data).__name__} is a dataset, not a graph: give one of its graphs, `dataset[0]`")
     x = getattr(data, "x", None)
-    if not isinstance(x, torch.Tensor):
+    if x is None:
         raise InvalidData("the data has no attributes: `data.x` must be a tensor of nodes × attributes with 0 and 1")
+    if not isinstance(x, torch.Tensor):
+        raise InvalidData(f"`data.x` is a {type(x).__name__}, and a tensor is needed. Remedy: `data.x = {_as_tensor(x, 'x')}`")
+    if x.is_meta:
+        raise InvalidData("`data.x` has no numbers (meta device). Remedy: give data on the CPU or a GPU")
+    if not x.shape[:1].numel():
+        raise InvalidData("the graph has no nodes: `data.x` has no rows")
     attributes = _attributes(x)
     data = _double(data)
     adjacency = _adjacency(data, attributes.shape[0])
     return Inputs(data, adjacency, attributes, _labels(getattr(data, "y", None), attributes.shape[0]))
+
+
+def _as_tensor(values: Any, name: str) -> str:
+    """How a part of a Data object is made a tensor."""
+    return f"torch.{'from_numpy' if isinstance(values, np.ndarray) else 'tensor'}(data.{name})"
 
 
 def _attributes(x: torch.Tensor) -> sparse.csr_array:
@@ -130,7 +141,9 @@ def _double(data: Any) -> Any:
         # The attributes are replaced in every run.
         if isinstance(item, torch.Tensor) and key != "x":
             item = item.detach().cpu()
-            setattr(data, key, item.double() if item.is_floating_point() else item)
+            # Labels and edges of a wrong type are named by the type that they have.
+            kept = key in ("y", "edge_index") and item.layout == torch.strided
+            setattr(data, key, item.double() if item.is_floating_point() and not kept else item)
     return data
 
 
@@ -139,13 +152,19 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
     edges, adjacency = getattr(data, "edge_index", None), getattr(data, "adj_t", None)
     if isinstance(edges, torch.Tensor) and edges.layout == torch.strided:
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
-            raise InvalidData(f"`data.edge_index` is a tensor of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers")
+            shape = " × ".join(map(str, edges.shape))
+            remedy = "data.edge_index.T.contiguous()" if shape.endswith(" × 2") else "data.edge_index.long()" if edges.shape[:1] == (2,) else None
+            raise InvalidData(
+                f"`data.edge_index` is a tensor of {shape} ({edges.dtype}) instead of 2 × edges with integers" + (f". Remedy: `data.edge_index = {remedy}`" if remedy else "")
+            )
         columns, rows = checked_edges(edges.numpy(), nodes, InvalidData)
     elif isinstance(found := adjacency if edges is None else edges, torch.Tensor):
         coo = found.to_sparse_coo().coalesce()
         if tuple(coo.shape) != (nodes, nodes):
             raise InvalidData(f"the adjacency is {' × '.join(map(str, coo.shape))}, but `data.x` has {nodes} rows")
         rows, columns = coo.indices().numpy()
+    elif edges is not None:
+        raise InvalidData(f"`data.edge_index` is a {type(edges).__name__}, and a tensor is needed. Remedy: `data.edge_index = {_as_tensor(edges, 'edge_index')}`")
     else:
         raise InvalidData("the data has no edges: `data.edge_index` must be a tensor of 2 × edges (without edges, of 2 × 0)")
     both = sparse.coo_array((np.ones(2 * len(rows)), (np.r_[rows, columns], np.r_[columns, rows])), shape=(nodes, nodes))
@@ -189,6 +208,8 @@ def copied(model: Any) -> torch.nn.Module:
     for name, parameter in [*model.named_parameters(), *model.named_buffers()]:
         if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
             raise UnsupportedModel(f"the parameter {name} has no size yet (lazy initialisation). Remedy: run the model once, then train it")
+        if parameter.is_meta:
+            raise UnsupportedModel(f"the parameter {name} has no numbers (meta device). Remedy: `model.to_empty(device='cpu')`, then load its state dict")
     # What layers keep from their last run is not copied: it belongs to other attributes.
     memo: dict[int, Any] = {}
     for part in model.modules():
@@ -228,6 +249,28 @@ def _computed(value: Any) -> Any:
     elif type(value) is dict:
         for item in value.values():
             yield from _computed(item)
+
+
+OWN_ARGUMENTS = (
+    "`call` must compute with its two arguments alone: `model`, which is a copy in float64, and `data`, whose `x` stands for all attributes; not with tensors or "
+    "modules from outside: `call=lambda model, data: model(data.x, data.edge_index)`"
+)
+"""The remedy where a `call` that was given fails."""
+
+
+def check_call(call: Any) -> None:
+    """Raises where `call` is no function of a model and its data."""
+    remedy = "give a function of the model and its data: call=lambda model, data: model(data.x, data.edge_index)"
+    if not callable(call):
+        raise InputError(f"call={call!r}: a {type(call).__name__} cannot be called", remedy)
+    if isinstance(call, torch.nn.Module) or isinstance(getattr(call, "__self__", None), torch.nn.Module):
+        raise InputError("call is the module itself, or a method of it", remedy)
+    try:
+        inspect.signature(call).bind(None, None)
+    except TypeError as error:
+        raise InputError(f"call: it is called with two arguments, and cannot take them: {error}", remedy) from None
+    except ValueError:
+        pass  # Some builtins do not say what they take.
 
 
 def call_of(model: torch.nn.Module, data: Any) -> Call:

@@ -45,8 +45,8 @@ class Recorder:
         """What stands for the attributes."""
         return self.tensor(Value([Form.of(self.layers.attributes, self.nodes)]))
 
-    def record(self, call: Callable[[], Any]) -> tuple[Network, str | None]:
-        """Runs the module by `call`; the network, and the function that turns its logits into probabilities, if there is one."""
+    def record(self, call: Callable[[], Any], remedy: str) -> tuple[Network, str | None]:
+        """Runs the module by `call`, with a `remedy` where that fails; the network, and the function that turns its logits into probabilities, if there is one."""
         try:
             with _Kept(self):
                 result = call()
@@ -57,12 +57,12 @@ class Recorder:
         except Exception as error:
             if self.refused is not None:
                 raise self.refused from error
-            self._explain(error)
+            self._explain(error, remedy)
         if self.refused is not None:
             raise self.refused
         return self._output(result)
 
-    def _explain(self, error: Exception) -> None:
+    def _explain(self, error: Exception, remedy: str) -> None:
         """Raises about an error in the module's own code, with its place."""
         trace, where = error.__traceback__, None
         while trace is not None:
@@ -72,7 +72,7 @@ class Recorder:
         at = f" Line: {where}." if where else ""
         raise UnsupportedModel(
             f"The module's forward failed while it was read: {type(error).__name__}: {error}.{at} Remedy: the forward must run without the "
-            "numbers of the attributes; if it is called in another way, say how with `call=lambda model, data: …`.",
+            f"numbers of the attributes; {remedy}.",
             type(error).__name__,
             where,
         ) from error
