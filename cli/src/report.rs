@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gcnproof_files::GraphOptions;
 use gcnproof_report::Report as Pages;
+use gcnproof_report::error::ReportError;
 use gcnproof_report::group::Groups;
 use gcnproof_report::landscape::Landscape;
 use gcnproof_report::models::Models;
 use gcnproof_report::origin::Origin;
 use gcnproof_report::source::Sources;
 use gcnproof_results::contents::contents_of;
+use gcnproof_run::input::no_graph;
 use miette::{Result, miette};
 use serde_json::json;
 
@@ -88,7 +90,12 @@ impl Report {
         let kept = sources.models.clone();
         let mut groups = Groups::new(sources)?;
         let landscape = match &path {
-            Some(path) => Some(Landscape::read(path, &name, &options, groups.graph.as_deref())?),
+            Some(path) => {
+                Some(Landscape::read(path, &name, &options, groups.graph.as_deref()).map_err(|error| match error {
+                    ReportError::Graph(error) => no_graph(path, error, "give a graph file"),
+                    error => error.into(),
+                })?)
+            }
             None => None,
         };
         if let Some(landscape) = &landscape {

@@ -116,11 +116,15 @@ impl Study {
                 host: host(),
             };
             let subject = Subject { name: &name, graph: &graph, network: &network, identity, budget, budget_record };
+            let before = std::fs::read(manifest_path(&self.out)).ok();
             // Before the work, so that a study can be looked at while it runs and after it was stopped.
             manifest.add(&name, plan.files(&name));
             keep_model(&mut manifest, &self.out, &name, &network)?;
             manifest.save(&self.out)?;
-            let results = plan.execute(&subject)?;
+            // What was refused is no part of the study.
+            let results = plan.execute(&subject).inspect_err(|_| {
+                let _ = before.as_ref().map(|bytes| std::fs::write(manifest_path(&self.out), bytes));
+            })?;
             interrupted |= results.interrupted;
             told.push(tell(&name, &results, self.max_global));
             if interrupted {

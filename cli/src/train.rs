@@ -7,7 +7,6 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
 use gcnproof_results::record::description::BudgetRecord;
-use gcnproof_run::outputs::{NamedFile, check_folder};
 use gcnproof_train::checkpoint::TrainingRun;
 use gcnproof_train::evaluation::{Evaluation, evaluate};
 use gcnproof_train::log::{Header, Line, Log};
@@ -15,7 +14,7 @@ use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::{Settings, TrainingBound};
 use gcnproof_train::split::{Share, Split};
 use gcnproof_train::trainer::Trainer;
-use miette::{Result, WrapErr, miette};
+use miette::{Result, miette};
 use serde_json::json;
 
 use super::input::{self, GraphArguments, LocalArguments, PassingArguments};
@@ -178,19 +177,18 @@ impl Train {
             ));
         }
         let checkpoint = self.output.checkpoint.clone().unwrap_or_else(|| suffixed(&self.output.out, ".checkpoint"));
-        let files = [
-            ("--out", Some(&self.output.out)),
-            ("--checkpoint", Some(&checkpoint)),
-            ("--log", self.output.log.as_ref()),
-        ];
-        for (option, path) in files {
-            if let Some(path) = path {
-                check_folder(&NamedFile { option: option.into(), path: path.clone() })?;
-            }
-        }
         // Where a run was interrupted, its checkpoint is there and its model is not.
+        if self.output.resume && self.output.out.exists() && !checkpoint.exists() {
+            return Err(miette!(
+                help = "train again with --force in the place of --resume, or choose another name",
+                "{}: the training is finished: there is no {} to go on from",
+                self.output.out.display(),
+                checkpoint.display()
+            ));
+        }
+        let resume = checkpoint.exists().then_some(self.output.resume);
         for path in [&self.output.out, &checkpoint].into_iter().chain(&self.output.log) {
-            run::untouched(path, self.output.force, Some(self.output.resume))?;
+            run::untouched(path, self.output.force || self.output.resume, resume)?;
         }
         let settings = self.settings();
         settings.check()?;
@@ -381,7 +379,7 @@ impl SplitArguments {
         match &self.labelled {
             None => Ok(Split::draw(graph, self.split, self.seed)?),
             Some(list) => {
-                let nodes = input::nodes(Some(list), graph).wrap_err("--labelled")?;
+                let nodes = input::nodes_of("--labelled", list, graph.node_count())?;
                 Ok(Split::new(graph, nodes.into_iter().map(|n| n as u32).collect())?)
             }
         }
