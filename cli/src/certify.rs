@@ -138,7 +138,7 @@ impl Certify {
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
         self.effort.check(self.is_single())?;
-        self.proofs.as_deref().map_or(Ok(()), |path| question::check_proofs_name("--proofs", path))?;
+        self.proofs.as_deref().map_or(Ok(()), question::check_proofs_name)?;
         if self.edges.wanted(self.edges_global.map(|_| "-E"))? { self.remove_edges() } else { self.flip() }
     }
 

@@ -79,8 +79,9 @@ fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<
 /// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for `-Q`.
 fn meant(command: &Command, option: &str) -> Option<String> {
     let long = option.strip_prefix("--")?;
-    let spellings =
-        [format!("-{long}"), format!("--{long}s"), if long == "budget" { "-Q".into() } else { String::new() }];
+    let singular = format!("--{}", long.trim_end_matches('s'));
+    let flips = if long == "budget" { "-Q".into() } else { String::new() };
+    let spellings = [format!("-{long}"), format!("--{long}s"), singular, flips];
     spellings.into_iter().find(|one| command.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, one)))
 }
 

@@ -10,7 +10,7 @@ use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::{Description, NodeSet, PartRecord};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal, Mode, Sidecar};
-use gcnproof_run::question::check_proofs_name;
+use gcnproof_run::question::check_json_lines;
 use miette::{Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -140,7 +140,7 @@ impl Join {
     }
 
     fn proofs(&self) -> Result<usize> {
-        check_proofs_name("--out", &self.out)?;
+        check_json_lines("--out", &self.out)?;
         let Some(folder) = &self.parts else {
             return Err(miette!(
                 help = "name the folder that `gcnproof partition` wrote: --parts DIR",

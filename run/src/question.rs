@@ -306,7 +306,15 @@ impl<A: Answered> NodeQuestion<'_, A> {
 ///
 /// # Errors
 /// If it does not.
-pub fn check_proofs_name(option: &str, path: &Path) -> Result<()> {
+pub fn check_proofs_name(path: &Path) -> Result<()> {
+    check_json_lines("--proofs", path)
+}
+
+/// The same where another option names the file of proofs.
+///
+/// # Errors
+/// If its name does not say what is in it.
+pub fn check_json_lines(option: &str, path: &Path) -> Result<()> {
     let name = path.to_string_lossy().to_lowercase();
     if name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") {
         return Ok(());

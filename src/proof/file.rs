@@ -244,17 +244,19 @@ fn differences<H: FileHeader>(theirs: &H, ours: &H) -> String {
     };
     let (theirs, ours) = (fields(theirs), fields(ours));
     let differ = |pointer: &str| theirs.pointer(pointer) != ours.pointer(pointer);
-    let number = |header: &Value| header.pointer("/budget/global").map(Value::to_string).unwrap_or_default();
+    let number = |header: &Value| {
+        header["budget"].get("global").or(header["edges"].get("global")).map(Value::to_string).unwrap_or_default()
+    };
     let mut found: Vec<String> =
         FIELDS.iter().filter(|(field, _)| differ(field)).map(|(_, said)| (*said).into()).collect();
-    if differ("/budget/global") {
+    if number(&theirs) != number(&ours) {
         found.push(format!("the budget in all was {}, and is {} now", number(&theirs), number(&ours)));
     }
     if found.is_empty() { "another budget".into() } else { found.join("; ") }
 }
 
 /// Fields of headers, and what is said where they differ.
-const FIELDS: [(&str, &str); 10] = [
+const FIELDS: [(&str, &str); 12] = [
     ("/version", "another version of gcnproof wrote them"),
     ("/graph", "the graph is another one"),
     ("/model", "the model is another one"),
@@ -264,7 +266,9 @@ const FIELDS: [(&str, &str); 10] = [
     ("/budget/local", "the local budget was another one, or other nodes were frozen"),
     ("/budget/direction", "other flips were possible (--flips)"),
     ("/budget/frozen_attributes", "other attributes were frozen (--freeze-attributes)"),
-    ("/budget/keep_one", "--keep-one-edge was another one"),
+    ("/edges/local", "the local budget was another one, or other nodes were frozen"),
+    ("/edges/keep_one", "the last edge of a node was treated otherwise (--keep-one-edge)"),
+    ("/edges/frozen", "other edges were frozen (--freeze-edges)"),
 ];
 
 /// Does the name of a file say that it is compressed?
