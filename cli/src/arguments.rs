@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
-use gcnproof_run::outputs::{NamedFile, check_distinct};
+use gcnproof_run::outputs::{NamedFile, check_distinct, check_folder};
 use miette::Report;
 
 use super::complaint::complaint;
@@ -51,7 +51,12 @@ fn check_files(command: &Command, matches: &ArgMatches) -> miette::Result<()> {
         for value in values {
             let path = PathBuf::from(value);
             if is_written {
-                written.push(NamedFile { option: name_of(arg), path });
+                let file = NamedFile { option: name_of(arg), path };
+                // A page may have a folder made for it, as studies and parts have.
+                if is_file(arg) && name != "report" {
+                    check_folder(&file)?;
+                }
+                written.push(file);
             } else if let Some(path) = existing(&path) {
                 read.push(NamedFile { option: name_of(arg), path });
             }
@@ -64,6 +69,11 @@ fn check_files(command: &Command, matches: &ArgMatches) -> miette::Result<()> {
 fn existing(value: &Path) -> Option<PathBuf> {
     let file = value.to_str().and_then(|text| text.rsplit_once(':')).map(|(file, _)| PathBuf::from(file));
     [Some(value.to_owned()), file].into_iter().flatten().find(|path| path.is_file())
+}
+
+/// Is the value of an option the name of a file, and not of a folder?
+fn is_file(arg: &Arg) -> bool {
+    arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "FILE"))
 }
 
 fn name_of(arg: &Arg) -> String {

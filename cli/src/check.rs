@@ -119,6 +119,10 @@ pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Pat
 }
 
 fn no_proofs(problem: &str) -> miette::Report {
+    // What is wrong with the right file is said with its remedy.
+    if !problem.contains("is expected here") && !problem.contains("cannot be read") {
+        return miette!("{problem}");
+    }
     miette!(
         help = "give GRAPH MODEL PROOFS, where PROOFS is the file that `gcnproof certify --proofs` wrote",
         "{problem}"

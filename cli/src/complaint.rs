@@ -15,7 +15,7 @@ pub fn complaint(error: &clap::Error, command: &Command, words: &[OsString]) -> 
     command.find_subcommand(name)?;
     match error.kind() {
         ErrorKind::UnknownArgument => unknown_option(error, command, name),
-        ErrorKind::MissingRequiredArgument => missing_companion(error, &said),
+        ErrorKind::MissingRequiredArgument => missing_companion(error, name, &said),
         ErrorKind::ValueValidation => no_number(error, name),
         ErrorKind::InvalidValue => other_format(error),
         _ => None,
@@ -51,6 +51,9 @@ fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<
         .filter(|other| other.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, &option)))
         .map(Command::get_name)
         .collect();
+    if let Some(meant) = meant(command.find_subcommand(name)?, &option) {
+        return Some(miette!(help = format!("it is {meant}"), "{name} has no option {option}"));
+    }
     let help = match (name, option.as_str()) {
         ("collective" | "study" | "validate" | "export" | "train", option) if EDGES.contains(&option) => {
             return Some(miette!(
@@ -71,6 +74,15 @@ fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<
         _ => format!("`gcnproof {name} --help` lists its options"),
     };
     Some(miette!(help = help, "{name} has no option {option}"))
+}
+
+/// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for `-Q`.
+fn meant(command: &Command, option: &str) -> Option<String> {
+    let long = option.strip_prefix("--")?;
+    let singular = format!("--{}", long.trim_end_matches('s'));
+    let flips = if long == "budget" { "-Q".into() } else { String::new() };
+    let spellings = [format!("-{long}"), format!("--{long}s"), singular, flips];
+    spellings.into_iter().find(|one| command.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, one)))
 }
 
 fn is_called(arg: &Arg, option: &str) -> bool {
@@ -94,9 +106,15 @@ const COMPANIONS: [(&str, &str, &str); 9] = [
 ];
 
 /// An option without the one that it needs: both are named.
-fn missing_companion(error: &clap::Error, said: &[&str]) -> Option<Report> {
+fn missing_companion(error: &clap::Error, name: &str, said: &[&str]) -> Option<Report> {
     let missing = text(error, ContextKind::InvalidArg)?;
     let missing = missing.split_whitespace().next()?;
+    if (name, missing) == ("partition", "<MODEL>") {
+        return Some(miette!(
+            help = "give the model after the graph, or without one how many edges far its logits depend on: --hops 2",
+            "how large the parts must be depends on the model, and none is given"
+        ));
+    }
     let is_said = |option: &str| said.iter().any(|word| word.split('=').next() == Some(option));
     let (option, needed, added) =
         COMPANIONS.into_iter().find(|(option, needed, _)| *needed == missing && is_said(option))?;
@@ -108,8 +126,14 @@ fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
     let problem = error.source()?.to_string();
     let (option, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
     let option = option.split_whitespace().next()?;
-    let is_real = problem.contains("float");
-    if !is_real && !problem.contains("digit") && !problem.contains("number too") && !problem.contains("integer") {
+    let is_real = problem.contains("float literal");
+    let outside = problem.contains("is not in 0..=");
+    if !outside
+        && !is_real
+        && !problem.contains("digit")
+        && !problem.contains("number too")
+        && !problem.contains("integer")
+    {
         return None;
     }
     let wanted = if is_real { "a number" } else { "a whole number, 0 or more" };
@@ -124,7 +148,9 @@ fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
     };
     Some(match value.parse::<f64>() {
         Ok(number) if number < 0.0 => miette!(help = help, "{option} {value}: '{value}' is less than 0"),
-        _ if problem.contains("too large") => miette!(help = "give a smaller number", "{option} {value}: is too large"),
+        _ if outside || problem.contains("too large") => {
+            miette!(help = "give a smaller number", "{option} {value}: is too large")
+        }
         _ => miette!(help = help, "{option} {value}: '{value}' is not {wanted}"),
     })
 }

@@ -17,8 +17,10 @@ pub enum EdgeAttack {
     /// Edges are removed
     Remove,
     /// Edges are added: not decided
+    #[value(hide = true)]
     Add,
     /// Both: not decided
+    #[value(hide = true)]
     Both,
 }
 
@@ -117,7 +119,7 @@ impl EdgeArguments {
         };
         budget = budget.keep_one(self.keep_one_edge.unwrap_or(true));
         if let Some(list) = freeze_nodes {
-            let nodes = identifiers(list, graph.node_count(), "nodes")?;
+            let nodes = identifiers("--freeze-nodes", list, graph.node_count(), "nodes")?;
             budget = budget.freeze_nodes(&nodes).into_diagnostic().wrap_err("--freeze-nodes")?;
         }
         if let Some(path) = &self.freeze_edges {

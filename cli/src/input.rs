@@ -10,7 +10,7 @@ use gcnproof_run::input::{check_passing, network, read_graph, read_graph_only, r
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 pub use gcnproof_run::input::{Paths, fit, names, unpredictable_labels};
-pub use gcnproof_run::lists::{flips, identifiers, nodes};
+pub use gcnproof_run::lists::{flips, identifiers, nodes, nodes_of};
 
 /// Options of a graph file.
 #[derive(Args, Clone, Debug)]
@@ -236,12 +236,12 @@ impl LocalArguments {
         let mut budget = budget.with_direction(direction);
         if let Some(list) = &self.freeze_nodes {
             budget = budget
-                .freeze_nodes(&identifiers(list, nodes, "nodes")?)
+                .freeze_nodes(&identifiers("--freeze-nodes", list, nodes, "nodes")?)
                 .into_diagnostic()
                 .wrap_err("--freeze-nodes")?;
         }
         if let Some(list) = &self.freeze_attributes {
-            let attributes = identifiers(list, graph.attribute_count(), "attributes")?;
+            let attributes = identifiers("--freeze-attributes", list, graph.attribute_count(), "attributes")?;
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
         let record = BudgetRecord::new(&budget);

@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gcnproof::proof::{Member, join_proofs, read_header};
 use gcnproof_files::{GraphOptions, PartFile, read_graph_or_part};
+use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::{Description, NodeSet, PartRecord};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal, Mode, Sidecar};
-use gcnproof_run::question::check_proofs_name;
+use gcnproof_run::question::check_json_lines;
 use miette::{Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::partition::part_files;
-use super::run::Format;
+use super::run::{Format, untouched};
 
 /// Join the results, or the proofs, of the parts of a graph: the whole graph's own.
 #[derive(Args, Debug)]
@@ -64,6 +65,7 @@ impl Join {
         if let Some(twice) = self.files.iter().find(|path| !seen.insert(path.as_path())) {
             return Err(miette!(help = "name each file once", "{}: is named twice", twice.display()));
         }
+        untouched(&self.out, self.force, None)?;
         // What stands in its first line tells a file of proofs.
         let (what, nodes) = match read_header(&self.files[0])? {
             Some(_) => ("proofs", self.proofs()?),
@@ -138,7 +140,7 @@ impl Join {
     }
 
     fn proofs(&self) -> Result<usize> {
-        check_proofs_name(&self.out)?;
+        check_json_lines("--out", &self.out)?;
         let Some(folder) = &self.parts else {
             return Err(miette!(
                 help = "name the folder that `gcnproof partition` wrote: --parts DIR",
@@ -214,6 +216,10 @@ fn read_results(path: &Path) -> Result<Results> {
             path.display()
         )
     };
+    if let Some(what) = contents_of(path).filter(|what| what.contains("proofs")) {
+        let help = "join proofs with proofs, and results with results";
+        return Err(miette!(help = help, "{}: is {what}, and the first file holds results", path.display()));
+    }
     let sidecar = Sidecar::load(path)?.ok_or_else(|| unknown("nothing says what run its rows are of"))?;
     let description = Description::read(&sidecar.fingerprint).map_err(|problem| unknown(&problem))?;
     if description.nodes().is_none() {

@@ -164,7 +164,7 @@ pub fn host() -> Arc<dyn Host> {
 
 /// A run of this process that writes to a file, or only to memory.
 pub fn run(out: Option<PathBuf>, resume: bool, force: bool) -> Run {
-    Run { out, resume, force, host: host() }
+    Run { out, proofs: None, resume, force, host: host() }
 }
 
 /// See [`Run::certifier`].

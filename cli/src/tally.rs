@@ -15,6 +15,7 @@ use gcnproof_report::row::{NodeRadius, NodeVerdict};
 use gcnproof_report::source::{Rows, Run, Source, Sources};
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::Description;
+use gcnproof_run::input::read_graph_only;
 use gcnproof_run::lists::nodes_of;
 use gcnproof_run::page::check_results;
 use miette::{Result, miette};
@@ -108,11 +109,18 @@ impl Tally {
             ));
         }
         check_results(&self.results, "summary")?;
+        self.named_splits()?;
         let sources = Sources::read(&self.results)?;
-        let graph = match &self.graph {
-            Some(path) => Some(Graph::from_file(gcnproof_files::read_graph(path, &GraphOptions::default())?)),
-            None => None,
-        };
+        let is_by_node = |source: &Source| matches!(source.rows, Rows::Nodes(_) | Rows::Radii(_));
+        if let Some(source) = sources.files.iter().find(|source| !self.splits.is_empty() && !is_by_node(source)) {
+            return Err(miette!(
+                help = "leave --split out, or give results of certify or radius",
+                "{}: its rows are not about single nodes, and --split selects nodes",
+                source.path.display()
+            ));
+        }
+        let read = |path: &PathBuf| read_graph_only(path, &GraphOptions::default());
+        let graph = self.graph.as_ref().map(read).transpose()?;
         if let (Some(path), Some(graph)) = (&self.graph, &graph) {
             sources.check_graph(path, graph.digest())?;
         }
@@ -186,6 +194,26 @@ impl Tally {
         Ok((told, text))
     }
 
+    /// The splits by their names, which differ.
+    fn named_splits(&self) -> Result<Vec<(&str, &str)>> {
+        let mut splits: Vec<(&str, &str)> = Vec::new();
+        for split in &self.splits {
+            let (name, list) = split.split_once('=').unwrap_or((split, ""));
+            if name.is_empty() || list.is_empty() {
+                return Err(miette!(
+                    help = "write a name, =, and nodes, as in train=0-139 or test=data.npz:test_mask",
+                    "--split {split}: {}",
+                    if name.is_empty() { "there is no name" } else { "there are no nodes" }
+                ));
+            }
+            if splits.iter().any(|(other, _)| *other == name) {
+                return Err(miette!(help = "give each split a name of its own", "--split {name} is given twice"));
+            }
+            splits.push((name, list));
+        }
+        Ok(splits)
+    }
+
     /// All nodes, then by correctness, class and split.
     fn parts(
         &self,
@@ -212,15 +240,9 @@ impl Tally {
             parts.push(part(format!("{kind} {}", class_name(graph, of)), &|row| class(row) == Some(of)));
         }
         let last = population.ids.last().map_or(0, |last| *last as usize + 1);
-        for split in &self.splits {
-            let Some((name, list)) = split.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-                return Err(miette!(
-                    help = "write a name, =, and nodes, as in train=0-139 or test=data.npz:test_mask",
-                    "--split {split}: there is no name"
-                ));
-            };
-            let nodes: BTreeSet<u64> =
-                nodes_of(list, population.of.unwrap_or(last))?.into_iter().map(|node| node as u64).collect();
+        for (name, list) in self.named_splits()? {
+            let nodes = nodes_of(&format!("--split {name}"), list, population.of.unwrap_or(last))?;
+            let nodes: BTreeSet<u64> = nodes.into_iter().map(|node| node as u64).collect();
             parts.push(part(format!("split {name}"), &|row| nodes.contains(&row.node)));
         }
         parts.retain(|part| part.name == "all" || part.name.starts_with("split ") || !part.nodes.is_empty());

@@ -250,7 +250,7 @@ impl SplitArguments {
         match &self.labelled {
             None => Ok(Split::draw(graph, self.split, self.seed)?),
             Some(list) => {
-                let nodes = input::nodes(Some(list), graph).wrap_err("--labelled")?;
+                let nodes = input::nodes_of("--labelled", list, graph.node_count())?;
                 Ok(Split::new(graph, nodes.into_iter().map(|n| n as u32).collect())?)
             }
         }

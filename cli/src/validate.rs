@@ -69,7 +69,10 @@ pub struct Validate {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     plots: Option<PathBuf>,
     /// Hunt for small networks on which a statement of the paper fails, instead of validating a model
-    #[arg(long, value_enum, value_name = "STATEMENT", conflicts_with_all = ["graph", "model", "out", "plots"])]
+    #[arg(long, value_enum, value_name = "STATEMENT", conflicts_with_all = [
+        "graph", "model", "out", "plots", "global", "local", "local_file", "flips", "freeze_nodes", "freeze_attributes", "nodes",
+        "sample", "max_cells", "full_cells", "max_integers", "time_limit", "milp_limit", "exact_limit",
+    ])]
     hunt: Option<Hunted>,
     /// How long to hunt
     #[arg(long, value_name = "SECONDS", default_value = "20", requires = "hunt")]

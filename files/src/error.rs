@@ -76,6 +76,13 @@ pub enum FileError {
         /// Nodes of the whole graph.
         nodes: usize,
     },
+    /// A graph stands where a message-passing matrix is needed.
+    #[error("{file}: is a graph, but a matrix is expected here")]
+    #[diagnostic(help(
+        "messages are passed over the graph's edges by rules: sum means its adjacency, gcn the normalised one; a matrix of your \
+         own is saved with `scipy.sparse.save_npz(path, matrix.tocsr())`"
+    ))]
+    GraphForMatrix { file: String },
     /// An array that is needed is not there.
     #[error("{file}: array `{entry}` is missing (the file has: {found})")]
     #[diagnostic(help("{remedy}"))]

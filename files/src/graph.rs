@@ -99,12 +99,17 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
     if let (Some(labels), Some(names)) = (&labels, &class_names)
         && let Some(node) = labels.iter().position(|label| label.is_some_and(|label| label as usize >= names.len()))
     {
+        let from_one =
+            labels.iter().flatten().min() == Some(&1) && labels.iter().flatten().max() == Some(&(names.len() as u32));
         return Err(FileError::Element {
             file: name.into(),
             entry: "labels".into(),
             position: node.to_string(),
             problem: format!("has no name: `class_names` names only {} classes", names.len()),
-            remedy: "name every class, or leave `class_names` out".into(),
+            remedy: match from_one {
+                true => "classes are numbered from 0, and these labels seem to start at 1: save `labels - 1`".into(),
+                false => "name every class, or leave `class_names` out".into(),
+            },
         });
     }
     let found = part::read(name, &mut reader, adjacency.rows)?;

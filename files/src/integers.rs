@@ -7,11 +7,19 @@ use crate::source::{self, Kind};
 use std::path::Path;
 
 /// Reads integers: one in each line of a text (with `#` comments and empty lines), or a
-/// one-dimensional integer array in an npy file or alone in an npz file.
+/// one-dimensional integer array in an npy file, alone in an npz file, or named after one (`FILE.npz:NAME`).
 ///
 /// # Errors
 /// If the file cannot be read or holds anything else.
 pub fn read_integers(path: &Path) -> Result<Vec<i64>, FileError> {
+    // One array of several, as in lists of nodes.
+    let named = path.to_str().and_then(|text| text.rsplit_once(':')).filter(|_| !path.exists());
+    if let Some((file, entry)) = named.filter(|(file, _)| Path::new(file).exists()) {
+        let bytes = source::read(Path::new(file))?;
+        let array = Archive::open(file, &bytes)?.required(entry, "name one of the arrays that the file has")?;
+        array.flat()?;
+        return array.integers();
+    }
     parse_integers(&path.display().to_string(), &source::read(path)?)
 }
 
@@ -22,10 +30,9 @@ pub fn read_integers(path: &Path) -> Result<Vec<i64>, FileError> {
 pub fn parse_integers(name: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
     let array = match source::kind(bytes) {
         Kind::Npy => Array::from_npy(name, bytes)?,
-        Kind::Zip => Archive::open(name, bytes)?.only(
-            "name the array after the file, as in `graph.npz:train_mask`, or save the list alone with \
-             `np.save(path, integers)`",
-        )?,
+        Kind::Zip => Archive::open(name, bytes)?.only(format!(
+            "name the array of integers after the file, as in `{name}:NAME`, or save it alone with `np.save(path, integers)`"
+        ))?,
         Kind::Safetensors | Kind::Pickle | Kind::Other => return text(name, bytes),
     };
     array.flat()?;

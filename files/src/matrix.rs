@@ -73,6 +73,10 @@ fn from_archive(file: &str, archive: &mut Archive) -> Result<SparseMatrix, FileE
     if archive.has("row") && archive.has("col") {
         return coordinates(archive);
     }
+    let with_attributes = ["attr_data", "attr_matrix", "x"].into_iter().any(|name| archive.has(name));
+    if archive.has("edge_index") || archive.has("adj_indptr") && with_attributes {
+        return Err(FileError::GraphForMatrix { file: file.into() });
+    }
     if archive.has("adj_indptr") {
         return compressed(archive, "adj_", false);
     }

@@ -51,6 +51,9 @@ pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelN
             (Some(layers), _) => {
                 format!("if these are the layers of a GCN in this order, say so: `--layers {layers}`")
             }
+            (None, _) if names.iter().any(|name| name == "logits") => {
+                "these are logits: give the model's own file, and this one by `--logits`".into()
+            }
             (None, []) => format!("rename the tensors to one of: {SCHEMES}"),
             (None, prefixes) => format!(
                 "name the layers of the network, first layer first: `--layers FIRST,…,LAST` from {}; or rename the \

@@ -5,6 +5,7 @@ use crate::array::{Array, spell};
 use crate::header::Element;
 use crate::source::{self, Kind};
 use crate::{FileError, integers};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Reads which of `count` things (called `what`, such as "nodes") are meant: ids, or a mask.
@@ -114,8 +115,20 @@ fn selected(
                  (`np.flatnonzero(mask)`)"
             ),
         ),
+        // Ids are said once: this is a value for each thing, such as its label.
+        (_, _, true) if distinct(numbers) < count => wrong(
+            format!(
+                "has one entry for each of the {count} {what} and names {} of them: is this a list of ids?",
+                distinct(numbers)
+            ),
+            "save ids, each of them once, such as `np.flatnonzero(labels == 3)`, or a mask (`labels == 3`)".into(),
+        ),
         _ => Ok(numbers.to_vec()),
     }
+}
+
+fn distinct(numbers: &[i64]) -> usize {
+    numbers.iter().collect::<BTreeSet<_>>().len()
 }
 
 fn spell_numbers(numbers: &[i64]) -> String {

@@ -215,17 +215,23 @@ fn npz_tensor(file: &str, archive: &mut Archive, name: &str) -> Result<Tensor, F
 }
 
 fn mistyped(file: &str, name: &str, dtype: String) -> FileError {
+    let remedy = format!("save `{name}` after `.float()` (torch) or `.astype(np.float32)` (numpy)");
+    // F16, BF16, F8_E4M3 and <f2, as they are spelled.
+    let is_float = dtype.trim_start_matches(['B', '<', '>']).starts_with(['F', 'f']);
+    let (wanted, remedy) = match is_float {
+        true => (
+            "weights and biases are read in 32 or 64 bits only",
+            remedy
+                + "; a network that computes in 16 bits rounds so coarsely that a verdict about exact arithmetic says little about it",
+        ),
+        false => ("weights and biases are floats of 32 or 64 bits", remedy),
+    };
     FileError::ElementType {
         file: file.into(),
         entry: name.into(),
         dtype,
-        wanted: "weights and biases are read in 32 or 64 bits only".into(),
-        remedy: format!(
-            "save `{name}` after `.float()` (torch) or `.astype(np.float32)` (numpy); a network that \
-             computes in 16 bits rounds so coarsely that a verdict about exact arithmetic says little \
-             about it"
-        )
-        .into(),
+        wanted: wanted.into(),
+        remedy: remedy.into(),
     }
 }
 

@@ -12,7 +12,7 @@ use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::{Column, Journal};
 use gcnproof_run::proofs::{Proofs, Written};
 use gcnproof_run::question::NodeQuestion;
-use gcnproof_run::run::{Run, same_nodes};
+use gcnproof_run::run::Run;
 use miette::{IntoDiagnostic, Result, miette};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -79,9 +79,6 @@ impl<T: Serialize + DeserializeOwned + Clone> Store<T> {
         run: &Run,
     ) -> Result<Store<T>> {
         let Some(path) = &run.out else { return Ok(Store::Memory(BTreeMap::new())) };
-        if run.resume {
-            same_nodes(path, description)?;
-        }
         let journal = Journal::open(path, schema, key, description.fingerprint(), total, run.mode())?;
         Ok(Store::File(Box::new(journal)))
     }

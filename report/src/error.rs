@@ -61,11 +61,15 @@ pub enum ReportError {
         node: u64,
     },
     /// There is nothing to show.
-    #[error("nothing to report: {files} no rows")]
-    #[diagnostic(help("the run may have been stopped before its first row: run it again with --resume"))]
+    #[error("nothing to report: {files} no rows{yet}")]
+    #[diagnostic(help("{remedy}"))]
     NoRows {
         /// Which files.
         files: String,
+        /// Why there may be some later.
+        yet: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// The results belong to several graphs.
     #[error("the results belong to different graphs: {files}")]

@@ -110,7 +110,12 @@ impl Sources {
                 [one] => format!("{one} holds"),
                 names => format!("{} hold", names.join(" and ")),
             };
-            return Err(ReportError::NoRows { files });
+            let busy = sources.files.iter().any(|source| gcnproof_results::is_being_written(&source.path));
+            let (yet, remedy) = match busy {
+                true => (" yet: a run is writing to it at this moment", "wait for its first rows"),
+                false => ("", "the run may have been stopped before its first row: run it again with --resume"),
+            };
+            return Err(ReportError::NoRows { files, yet, remedy });
         }
         Ok(sources)
     }

@@ -13,6 +13,9 @@ pub fn contents_of(path: &Path) -> Option<&'static str> {
     match () {
         () if is("{\"header\"") || start.starts_with(&ZSTANDARD) => Some("a file of proofs"),
         () if is("{\"gcnproof_training_log\"") => Some("a training log"),
+        () if is("{\"format\":\"gcnproof training checkpoint") => {
+            Some("the checkpoint of a training that is not finished")
+        }
         () if is("{\"node\"") || is("{\"q_global\"") => Some("a table of results (JSON lines)"),
         () if is("PAR1") => Some("a table of results (Parquet)"),
         () if is("node,") || is("q_global,") => Some("a table of results (CSV)"),

@@ -62,6 +62,10 @@ pub enum ResultError {
         /// The columns that should be there.
         wanted: String,
     },
+    /// The file is no table, though its name says so.
+    #[error("{file}: {problem}")]
+    #[diagnostic(help("{remedy}"))]
+    NoTable { file: String, problem: &'static str, remedy: &'static str },
     /// The file breaks off or contradicts its format or its columns.
     #[error("{file}: {place}: damaged: {problem}")]
     #[diagnostic(help("{remedy}"))]
@@ -74,15 +78,13 @@ pub enum ResultError {
     },
     /// The sidecar, which says what run a results file belongs to, cannot be understood.
     #[error("{file}: {place}: damaged: {problem}")]
-    #[diagnostic(help(
-        "without this file nobody knows what run the results beside it belong to: \
-         restore it from a copy, choose another `--out`, or overwrite the results with `--force`"
-    ))]
+    #[diagnostic(help("without this file nobody knows what run the results beside it belong to: {remedy}"))]
     DamagedSidecar {
         file: String,
         /// The line and the column.
         place: String,
         problem: String,
+        remedy: &'static str,
     },
     /// Going on would overwrite the rows of a run that was interrupted.
     #[error("{file}: holds {done} of the {total} rows of a run that was interrupted")]
@@ -115,8 +117,7 @@ pub enum ResultError {
     /// The file belongs to a run with other settings or inputs.
     #[error("{file}: belongs to another run: {differences}")]
     #[diagnostic(help(
-        "resume with the settings and inputs of the file, choose another `--out`, \
-         or overwrite the file by `--force`"
+        "give the same options and inputs as that run, choose another `--out`, or overwrite the file by `--force`"
     ))]
     OtherRun {
         file: String,
@@ -127,6 +128,19 @@ pub enum ResultError {
     #[error("{file}: another run is writing to it at this moment")]
     #[diagnostic(help("wait for the other run or stop it, or choose another `--out`"))]
     Busy { file: String },
+}
+
+impl ResultError {
+    /// The same where the file is to be written, and not only read.
+    pub(super) fn of_output(self) -> ResultError {
+        match self {
+            ResultError::DamagedSidecar { file, place, problem, .. } => {
+                let remedy = "restore it from a copy, choose another `--out`, or overwrite the results with `--force`";
+                ResultError::DamagedSidecar { file, place, problem, remedy }
+            }
+            other => other,
+        }
+    }
 }
 
 /// The name of a file in a complaint.

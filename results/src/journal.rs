@@ -14,7 +14,7 @@ use super::column::Column;
 use super::disk::{self, Lock};
 use super::error::{ResultError, name, unreadable};
 use super::format::{Format, damaged};
-use super::sidecar::{Sidecar, beside, sidecar_path, summary};
+use super::sidecar::{Sidecar, beside, sidecar_path};
 use super::table;
 
 /// The shortest time between two checkpoints of [`Journal::push`].
@@ -56,6 +56,7 @@ pub struct Journal<T: Serialize> {
     key: fn(&T) -> u64,
     fingerprint: Value,
     total: usize,
+    proofs: Option<PathBuf>,
     rows: BTreeMap<u64, T>,
     /// Whether there are rows that are not on disk.
     unsaved: bool,
@@ -86,12 +87,14 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         disk::sweep(path);
         disk::sweep(&sidecar_path(path));
         let rows = Self::inherit(path, schema, key, &fingerprint, total, mode)?;
+        let before = Sidecar::load(path).ok().flatten().filter(|_| mode == Mode::Resume);
         let mut journal = Journal {
             path: path.to_owned(),
             schema,
             key,
             fingerprint,
             total,
+            proofs: before.and_then(|sidecar| sidecar.proofs),
             rows,
             unsaved: false,
             last: Instant::now(),
@@ -133,10 +136,10 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             return nothing;
         }
         let file = name(path);
-        Err(match sidecar? {
+        Err(match sidecar.map_err(ResultError::of_output)? {
             None => ResultError::Unknown { file, sidecar: name(&sidecar_path(path)) },
             Some(sidecar) if mode == Mode::Resume => {
-                ResultError::OtherRun { file, differences: summary(sidecar.differences(fingerprint, total)) }
+                ResultError::OtherRun { file, differences: sidecar.told(fingerprint, total) }
             }
             Some(Sidecar { total, complete: true, .. }) => ResultError::Finished { file, total },
             Some(Sidecar { done, total, .. }) => ResultError::Unfinished { file, done, total },
@@ -146,6 +149,16 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     /// The rows so far, by key: those of the interrupted run, and those that were pushed.
     pub fn done(&self) -> &BTreeMap<u64, T> {
         &self.rows
+    }
+
+    /// The file of proofs that the run has written so far, if it has.
+    pub fn proofs(&self) -> Option<&Path> {
+        self.proofs.as_deref()
+    }
+
+    /// From the next checkpoint on, the sidecar names this file of proofs.
+    pub fn name_proofs(&mut self, path: &Path) {
+        self.proofs = Some(path.to_owned());
     }
 
     /// Adds a row, or replaces the one with the same key. Now and then this is a checkpoint.
@@ -183,7 +196,7 @@ impl<T: Serialize> Journal<T> {
     /// First the rows, then the sidecar: see [`Journal`].
     fn save(&self) -> Result<(), ResultError> {
         table::write_of(&self.path, self.schema, self.rows.values(), Some(&self.fingerprint))?;
-        Sidecar::new(self.fingerprint.clone(), self.total, self.rows.len()).save(&self.path)
+        Sidecar::new(self.fingerprint.clone(), self.total, self.rows.len(), self.proofs.clone()).save(&self.path)
     }
 }
 

@@ -45,5 +45,5 @@ pub use error::unwritable;
 pub use format::Format;
 pub use gcnproof::proof::Mode;
 pub use journal::Journal;
-pub use sidecar::Sidecar;
+pub use sidecar::{Sidecar, is_being_written};
 pub use table::{read, write};

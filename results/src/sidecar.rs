@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use super::disk;
 use super::error::{ResultError, name};
+use super::record::description::Description;
 
 /// The version of the sidecar's own layout.
 const VERSION: u32 = 1;
@@ -31,6 +33,9 @@ pub struct Sidecar {
     pub done: usize,
     /// Whether the results hold all rows.
     pub complete: bool,
+    /// The file of proofs that the run writes beside the rows, if it does; older versions did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proofs: Option<PathBuf>,
 }
 
 /// `path` with something behind its name.
@@ -45,16 +50,27 @@ pub(super) fn sidecar_path(path: &Path) -> PathBuf {
     beside(path, ".run.json")
 }
 
+/// Is a run writing to a results file at this moment?
+pub fn is_being_written(path: &Path) -> bool {
+    let lock = File::open(beside(path, ".run.lock"));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 impl Sidecar {
     /// The state of a run.
-    pub(super) fn new(fingerprint: Value, total: usize, done: usize) -> Sidecar {
-        Sidecar { format_version: VERSION, fingerprint, total, done, complete: done >= total }
+    pub(super) fn new(fingerprint: Value, total: usize, done: usize, proofs: Option<PathBuf>) -> Sidecar {
+        Sidecar { format_version: VERSION, fingerprint, total, done, complete: done >= total, proofs }
     }
 
     /// The sidecar of `results`, if there is one.
     pub fn load(results: &Path) -> Result<Option<Sidecar>, ResultError> {
         let path = sidecar_path(results);
-        let wrong = |place: String, problem: String| ResultError::DamagedSidecar { file: name(&path), place, problem };
+        let wrong = |place: String, problem: String| ResultError::DamagedSidecar {
+            file: name(&path),
+            place,
+            problem,
+            remedy: "restore it from a copy, or move it away: `summary` and `report` then read the rows alone; `join` and `collective --radii` need it",
+        };
         let bytes = match std::fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => {
@@ -89,10 +105,17 @@ impl Sidecar {
         }
         found
     }
+
+    /// The same in the words of the command line, where there are any.
+    pub(super) fn told(&self, fingerprint: &Value, total: usize) -> String {
+        let runs = Description::read(&self.fingerprint).ok().zip(Description::read(fingerprint).ok());
+        let words = runs.and_then(|(before, now)| before.difference(&now));
+        words.unwrap_or_else(|| summary(self.differences(fingerprint, total)))
+    }
 }
 
 /// The differences in one line.
-pub(super) fn summary(mut differences: Vec<String>) -> String {
+fn summary(mut differences: Vec<String>) -> String {
     let more = differences.len().saturating_sub(SHOWN);
     differences.truncate(SHOWN);
     let mut text = differences.join("; ");

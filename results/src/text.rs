@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::cell::{Cell, Complaint};
 use super::column::{Column, Kind, place};
 use super::disk::Put;
-use super::error::{ResultError, other_columns, unreadable};
+use super::error::{ResultError, name, other_columns, unreadable};
 use super::format::{Format, Row, arrange, damaged};
 
 /// One line of JSON lines.
@@ -94,9 +94,29 @@ fn csv_line(fields: impl Iterator<Item = Result<Vec<u8>, serde_json::Error>>) ->
     writer.into_inner().map_err(|error| error.to_string())
 }
 
+/// What other programs make of a CSV file, by its first line, and what is to be done about it.
+fn no_table(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    match () {
+        () if bytes.trim_ascii().is_empty() => Some(("is empty", "restore it from a copy, or run the command again")),
+        () if first.contains(&b';') && !first.contains(&b',') => {
+            let remedy = "save it again with commas, or take the file as gcnproof wrote it";
+            Some(("its columns are separated by semicolons, as some spreadsheets write them", remedy))
+        }
+        () if first.first().is_some_and(u8::is_ascii_digit) => Some((
+            "the line with the names of the columns is missing",
+            "restore the first line of the file as gcnproof wrote it",
+        )),
+        () => None,
+    }
+}
+
 /// Reads what [`encode_csv`] wrote.
 pub(super) fn decode_csv(path: &Path, file: &File, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
     let bytes = contents(path, file)?;
+    if let Some((problem, remedy)) = no_table(&bytes) {
+        return Err(ResultError::NoTable { file: name(path), problem, remedy });
+    }
     let wrong = |line: u64, problem| damaged(path, Format::Csv, format!("line {line}"), problem);
     let broken = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);

@@ -42,7 +42,7 @@ impl<'a> Ids<'a> {
         let Some(part) = self.part else { return lists::nodes(list, graph) };
         let own = || part.own.iter().map(|&row| row as usize);
         let Some(list) = list else { return Ok(own().collect()) };
-        let wanted: BTreeSet<usize> = lists::nodes_of(list, part.of)?.into_iter().collect();
+        let wanted: BTreeSet<usize> = lists::nodes_of("--nodes", list, part.of)?.into_iter().collect();
         let rows: Vec<usize> = own().filter(|&row| wanted.contains(&(part.node(row) as usize))).collect();
         if rows.is_empty() {
             return Err(miette!(
@@ -57,7 +57,9 @@ impl<'a> Ids<'a> {
     /// The ids that count as labelled: those of a list, or all that have a label.
     pub fn labelled(&self, list: Option<&str>, graph: &Graph) -> Result<BTreeSet<u64>> {
         Ok(match list {
-            Some(list) => lists::nodes_of(list, self.count())?.into_iter().map(|node| node as u64).collect(),
+            Some(list) => {
+                lists::nodes_of("--labelled", list, self.count())?.into_iter().map(|node| node as u64).collect()
+            }
             None => (0..self.rows).filter(|&row| graph.label(row).is_some()).map(|row| self.id(row)).collect(),
         })
     }

@@ -16,7 +16,7 @@ pub use super::parts::Paths;
 /// # Errors
 /// If the file is none.
 pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<Graph> {
-    let file = gcnproof_files::read_graph(path, options).map_err(|error| no_graph(path, error))?;
+    let file = gcnproof_files::read_graph(path, options).map_err(|error| no_graph(path, error, ORDER))?;
     Ok(Graph::from_file(file))
 }
 
@@ -25,10 +25,7 @@ pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<Graph> {
 /// # Errors
 /// If the file is none.
 pub fn read_graph_only(path: &Path, options: &GraphOptions) -> Result<Graph> {
-    let file = gcnproof_files::read_graph(path, options).map_err(|error| match is_model(path, &error) {
-        true => miette!(help = "give a graph file", "{}: is a model, but a graph is expected here", path.display()),
-        false => no_graph(path, error),
-    })?;
+    let file = gcnproof_files::read_graph(path, options).map_err(|error| no_graph(path, error, "give a graph file"))?;
     Ok(Graph::from_file(file))
 }
 
@@ -37,7 +34,8 @@ pub fn read_graph_only(path: &Path, options: &GraphOptions) -> Result<Graph> {
 /// # Errors
 /// If the file is neither.
 pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<(Graph, Option<PartFile>)> {
-    let (file, part) = gcnproof_files::read_graph_or_part(path, options).map_err(|error| no_graph(path, error))?;
+    let (file, part) =
+        gcnproof_files::read_graph_or_part(path, options).map_err(|error| no_graph(path, error, ORDER))?;
     let graph = Graph::from_file(file);
     Ok(match part {
         Some(part) => (graph.part_of(&part), Some(part)),
@@ -45,15 +43,12 @@ pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<(Graph,
     })
 }
 
+/// What helps where files stand in each other's places.
+const ORDER: &str = "the graph comes first, then the model";
+
 /// Why a file is no graph; what was found in its place is told.
-fn no_graph(path: &Path, error: FileError) -> miette::Report {
-    let told = |what: &str| {
-        miette!(
-            help = "the graph comes first, then the model",
-            "{}: is {what}, but a graph is expected here",
-            path.display()
-        )
-    };
+pub fn no_graph(path: &Path, error: FileError, help: &'static str) -> miette::Report {
+    let told = |what: &str| miette!(help = help, "{}: is {what}, but a graph is expected here", path.display());
     match contents_of(path) {
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),
@@ -78,13 +73,7 @@ pub fn read_model(path: &Path, options: &ModelOptions) -> Result<ModelFile> {
 /// Why a file is no model; what was found in its place is told.
 fn no_model(path: &Path, error: FileError) -> miette::Report {
     let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    let told = |what: &str| {
-        miette!(
-            help = "the graph comes first, then the model",
-            "{}: is {what}, but a model is expected here",
-            path.display()
-        )
-    };
+    let told = |what: &str| miette!(help = ORDER, "{}: is {what}, but a model is expected here", path.display());
     match contents_of(path) {
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),
@@ -217,6 +206,14 @@ fn misfit(error: &NetworkError, given: &[String], paths: Paths) -> miette::Repor
         NetworkError::Attributes { .. } => "give the graph that the model was trained on, with all of its attributes",
         NetworkError::PassingCount { .. } => {
             "give --message-passing one rule, or one for each layer with commas between"
+        }
+        NetworkError::Rule { .. } => {
+            let help = "give each layer one of these rules (docs/model-format.md)";
+            return miette!(help = help, "{}: {error}", paths.model.display());
+        }
+        NetworkError::Classes { .. } => {
+            let help = "of one output z that decides by its sign, save a model with the two logits 0 and z";
+            return miette!(help = help, "{}: {error}", paths.model.display());
         }
         _ => "give a graph, a model and matrices that belong together",
     };

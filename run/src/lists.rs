@@ -28,9 +28,9 @@ pub fn number_of(text: &str, things: &str) -> std::result::Result<usize, String>
     })
 }
 
-/// A list of ids: `3,17,20-25`, or the path of a file with ids or a mask. There are `count` of them; a range ends with the first
-/// that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
-pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
+/// The list of an option: ids (`3,17,20-25`), the path of a file with ids or a mask, or `all`. There are `count` of them; a range ends
+/// with the first that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
+pub fn identifiers(option: &str, list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
     let parsed: Option<Vec<Vec<i64>>> = list
         .split(',')
         .map(|part| match part.trim().split_once('-') {
@@ -46,30 +46,31 @@ pub fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
         // Ids are said once; a mask on the command line would be read as the ids 0 and 1.
         Some(parts) if parts.len() > 2 && parts.iter().all(|part| matches!(part[..], [0 | 1])) => Err(miette!(
             help = "write each id once; a mask is given as a file",
-            "'{list}' holds only 0 and 1, more than once: it is no list of ids"
+            "{option}: '{list}' holds only 0 and 1, more than once: it is no list of ids"
         )),
         Some(parts) => Ok(parts.concat()),
         None if list.parse::<i64>().is_ok() => {
-            Err(miette!(help = "ids run from 0", "'{list}' is less than 0: there are no such {what}"))
+            Err(miette!(help = "ids run from 0", "{option}: '{list}' is less than 0: there are no such {what}"))
         }
         None if Path::new(list).exists() => Ok(read_selection(Path::new(list), None, count, what)?),
+        None if list == "all" => Ok((0..i64::try_from(count).unwrap_or(i64::MAX)).collect()),
         None => match list.rsplit_once(':').filter(|(file, _)| Path::new(file).exists()) {
             // One array of several, such as the mask of the training nodes beside a graph.
             Some((file, entry)) => Ok(read_selection(Path::new(file), Some(entry), count, what)?),
             None if falling(list).is_some() => Err(miette!(
                 help = "write the smaller id of a range first, as in 20-25",
-                "'{list}' is no list of ids: {}",
+                "{option}: '{list}' is no list of ids: {}",
                 falling(list).unwrap_or_default()
             )),
             None if missing_file(list).is_some() => Err(miette!(
                 help = "check the path before the colon; the name of an array stands after it",
-                "{}: there is no such file",
+                "{option}: there is no file {}",
                 missing_file(list).unwrap_or_default()
             )),
             None => Err(miette!(
                 help = "write ids and ranges like 3,17,20-25 (ids start at 0), the path of a file with one id per line or a \
                         mask, or an array of an .npz file as FILE.npz:NAME",
-                "'{list}' is neither a list of ids nor a file"
+                "{option}: '{list}' is neither a list of ids nor a file"
             )),
         },
     }
@@ -94,24 +95,27 @@ fn missing_file(list: &str) -> Option<&str> {
 pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
     match list {
         None => Ok((0..graph.node_count()).collect()),
-        Some(list) => nodes_of(list, graph.node_count()),
+        Some(list) => nodes_of("--nodes", list, graph.node_count()),
     }
 }
 
-/// The nodes of a list, in rising order, of a graph that has so many.
-pub fn nodes_of(list: &str, count: usize) -> Result<Vec<usize>> {
+/// The nodes of an option's list, in rising order, of a graph that has so many.
+pub fn nodes_of(option: &str, list: &str, count: usize) -> Result<Vec<usize>> {
     let mut nodes = Vec::new();
-    for id in identifiers(list, count, "nodes")? {
+    for id in identifiers(option, list, count, "nodes")? {
         match usize::try_from(id) {
             Ok(node) if node < count => nodes.push(node),
             _ => {
                 let last = count.saturating_sub(1);
-                return Err(miette!(help = "ids run from 0", "there is no node {id}: the last one is {last}"));
+                return Err(miette!(
+                    help = "ids run from 0",
+                    "{option}: there is no node {id}: the last one is {last}"
+                ));
             }
         }
     }
     if nodes.is_empty() {
-        return Err(miette!(help = "a mask needs at least one true entry", "'{list}' selects no node"));
+        return Err(miette!(help = "a mask needs at least one true entry", "{option}: '{list}' selects no node"));
     }
     nodes.sort_unstable();
     nodes.dedup();

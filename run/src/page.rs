@@ -15,6 +15,7 @@ use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::Identity;
 use miette::{Result, miette};
 
+use super::input::no_graph;
 use super::outputs::untouched;
 
 /// The graph of the results.
@@ -73,7 +74,11 @@ impl Page {
         let landscape = match (self.graph, copy) {
             (Some(PageGraph::Memory(graph)), _) => Some(in_memory(graph, groups.graph.as_deref())?),
             (Some(PageGraph::File(path, options)), _) => {
-                Some(Landscape::read(&path, &stem(&path), &options, groups.graph.as_deref())?)
+                let read = Landscape::read(&path, &stem(&path), &options, groups.graph.as_deref());
+                Some(read.map_err(|error| match error {
+                    ReportError::Graph(error) => no_graph(&path, error, "give a graph file"),
+                    error => error.into(),
+                })?)
             }
             // The copy in a study was written after all repairs.
             (None, Some(path)) => {

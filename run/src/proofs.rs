@@ -13,6 +13,7 @@ use miette::{Report, Result, miette};
 use serde::Serialize;
 
 use super::host::Host;
+use super::outputs::{NamedFile, check_folder};
 use super::run::Run;
 
 /// A file of proofs, shared by all threads. Its header says what they are about.
@@ -40,6 +41,7 @@ impl<H: FileHeader> Proofs<H> {
     /// # Errors
     /// If it cannot be used, or must not be overwritten.
     pub fn open(path: &Path, header: H, run: &Run) -> Result<Proofs<H>> {
+        check_folder(&NamedFile { option: "--proofs".into(), path: path.to_owned() })?;
         Ok(Proofs {
             path: path.to_owned(),
             state: Mutex::new((ProofFile::open(path, &header, run.mode())?, Ok(()))),

@@ -144,6 +144,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
         let start = Instant::now();
         let (graph, ids, class) = (self.graph, self.ids, self.class);
         let keys = self.keys();
+        let run = Run { proofs: proofs.map(Path::to_owned), ..self.run.clone() };
         let proofs = proofs.map(|path| self.open_proofs(path)).transpose()?;
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
@@ -152,7 +153,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
         let found = Mutex::new(BTreeMap::new());
         let computed = AtomicUsize::new(0);
         let work = |prove: Option<&Prove<A>>| {
-            self.run.rows_again(
+            run.rows_again(
                 schema,
                 &description,
                 &keys,
@@ -306,13 +307,21 @@ impl<A: Answered> NodeQuestion<'_, A> {
 /// # Errors
 /// If it does not.
 pub fn check_proofs_name(path: &Path) -> Result<()> {
+    check_json_lines("--proofs", path)
+}
+
+/// The same where another option names the file of proofs.
+///
+/// # Errors
+/// If its name does not say what is in it.
+pub fn check_json_lines(option: &str, path: &Path) -> Result<()> {
     let name = path.to_string_lossy().to_lowercase();
     if name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") {
         return Ok(());
     }
     Err(miette!(
         help = "end the name in .jsonl (JSON lines) or .jsonl.zst (compressed)",
-        "--proofs {}: the name does not say that it holds JSON lines",
+        "{option} {}: the name does not say that it holds JSON lines",
         path.display()
     ))
 }

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
 use gcnproof_results::record::consistent::Row;
-use gcnproof_results::record::description::{Description, Level};
-use gcnproof_results::{Column, Journal, Mode, ResultError, Sidecar};
+use gcnproof_results::record::description::Description;
+use gcnproof_results::{Column, Journal, Mode};
 use miette::{Result, miette};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::host::Host;
+use super::outputs::{NamedFile, check_folder};
 use super::reproduction::keep;
 
 /// Where rows go, and who runs it.
@@ -20,6 +21,8 @@ use super::reproduction::keep;
 pub struct Run {
     /// The file of rows, if there is one.
     pub out: Option<PathBuf>,
+    /// The file of proofs beside it, if there is one.
+    pub proofs: Option<PathBuf>,
     /// Continue an interrupted run?
     pub resume: bool,
     /// Overwrite what is there?
@@ -127,19 +130,30 @@ impl Run {
     where
         T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
-        if let Some(path) = self.out.as_ref().filter(|_| self.resume) {
-            same_nodes(path, description)?;
-            same_search(path, description)?;
+        if let Some(path) = &self.out {
+            check_folder(&NamedFile { option: "--out".into(), path: path.clone() })?;
         }
-        let journal = match &self.out {
+        let mut journal = match &self.out {
             None => None,
             Some(path) => Some(Journal::open(path, schema, key, description.fingerprint(), keys.len(), self.mode())?),
         };
+        let mut left = None;
+        if let Some(journal) = &mut journal {
+            match &self.proofs {
+                Some(path) => journal.name_proofs(path),
+                None => left = journal.proofs().map(Path::to_owned),
+            }
+        }
         let done: BTreeSet<u64> = journal.iter().flat_map(|journal| journal.done().keys().copied()).collect();
         let open: Vec<u64> = keys.iter().copied().filter(|key| !done.contains(key) || again(*key)).collect();
         let there = keys.iter().filter(|key| done.contains(key)).count();
         if self.resume && there > 0 {
             self.host.note(&format!("resuming: {there} of {} rows are there already", keys.len()));
+        }
+        if let Some(path) = left.filter(|_| !open.is_empty()).map(|path| path.display().to_string()) {
+            self.host.note(&format!(
+                "note: {path}, which that run wrote, stays unfinished: to go on with it, add --proofs {path}"
+            ));
         }
         let bar = self.host.begin(keys.len(), keys.len() - open.len());
         let rows = Mutex::new((Rows { journal, memory: Vec::new(), key }, Ok(())));
@@ -191,35 +205,6 @@ impl Run {
     fn interrupted_after(&self, path: &Path, done: usize, of: usize) {
         let line = format!("interrupted: {} holds {done} of {of} rows; --resume goes on", path.display());
         self.host.note(&line);
-    }
-}
-
-/// A run goes on with its own nodes only: rows of two sets in one file would be a third run that nobody asked for.
-///
-/// # Errors
-/// If the file holds rows about others.
-pub fn same_nodes(path: &Path, description: &Description) -> Result<()> {
-    // What cannot be read is judged when the file is opened.
-    let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
-    let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };
-    match before.other_nodes(description).filter(|_| path.exists()) {
-        Some(differences) => Err(ResultError::OtherRun { file: path.display().to_string(), differences }.into()),
-        None => Ok(()),
-    }
-}
-
-/// Versions before 0.3 searched only if they were told to: a run of theirs goes on if it is told so now.
-fn same_search(path: &Path, description: &Description) -> Result<()> {
-    let Ok(Some(sidecar)) = Sidecar::load(path) else { return Ok(()) };
-    let Ok(before) = Description::read(&sidecar.fingerprint) else { return Ok(()) };
-    match (before.level(), description.level()) {
-        (Level::Bounds, Level::Complete) if path.exists() => Err(miette!(
-            help =
-                "add --bounds-only to go on with that run, choose another `--out`, or overwrite the file by `--force`",
-            "{}: belongs to a run of bounds only, and now what they leave open is searched",
-            path.display()
-        )),
-        _ => Ok(()),
     }
 }
 

@@ -109,7 +109,7 @@ impl Plan {
     fn output(&self, subject: &Subject, step: &str) -> Run {
         let out = self.folder.as_ref().map(|folder| folder.join(file(subject.name, step)));
         let resume = out.is_some() && !self.force;
-        Run { out, resume, force: self.force, host: self.host.clone() }
+        Run { out, proofs: None, resume, force: self.force, host: self.host.clone() }
     }
 
     fn effort_record(&self, effort: Effort) -> EffortRecord {

@@ -63,10 +63,12 @@ pub enum ProofError {
         problem: String,
     },
     /// The proofs that are there are about something else.
-    #[error("{file}: its proofs are about another graph, model, message passing, budget or class convention")]
+    #[error("{file}: its proofs are of another run: {differences}")]
     #[diagnostic(help("repeat the command of that run, overwrite it by `--force`, or choose another file"))]
     OtherRun {
         /// The file.
         file: String,
+        /// What differs, in words.
+        differences: String,
     },
 }

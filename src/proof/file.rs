@@ -11,6 +11,7 @@ use gcnproof_check::format::{Header, Unproved};
 use gcnproof_check::{Accepted, LONGEST_LINE};
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use serde_json::Value;
 
 use super::error::ProofError;
 use super::line::{FileHeader, Part};
@@ -195,8 +196,9 @@ impl<H: FileHeader> ProofFile<H> {
             for line in &parsed {
                 match H::part(line) {
                     Part::Header(found) if first && found == header => {}
-                    Part::Header(_) if first && mode == Mode::Resume => {
-                        return Err(ProofError::OtherRun { file: file() });
+                    Part::Header(found) if first && mode == Mode::Resume => {
+                        let differences = differences(found, header);
+                        return Err(ProofError::OtherRun { file: file(), differences });
                     }
                     Part::Header(_) if first => {}
                     Part::Node(id) => drop(done.insert(id)),
@@ -231,6 +233,43 @@ impl<H: FileHeader> ProofFile<H> {
         Ok(())
     }
 }
+
+/// What two headers differ in, in words.
+fn differences<H: FileHeader>(theirs: &H, ours: &H) -> String {
+    let fields = |header: &H| {
+        let mut bytes = Vec::new();
+        let written = H::write(&header.clone().line(), &mut bytes);
+        let line: Value = written.ok().and_then(|()| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        line["header"].clone()
+    };
+    let (theirs, ours) = (fields(theirs), fields(ours));
+    let differ = |pointer: &str| theirs.pointer(pointer) != ours.pointer(pointer);
+    let number = |header: &Value| {
+        header["budget"].get("global").or(header["edges"].get("global")).map(Value::to_string).unwrap_or_default()
+    };
+    let mut found: Vec<String> =
+        FIELDS.iter().filter(|(field, _)| differ(field)).map(|(_, said)| (*said).into()).collect();
+    if number(&theirs) != number(&ours) {
+        found.push(format!("the budget in all was {}, and is {} now", number(&theirs), number(&ours)));
+    }
+    if found.is_empty() { "another budget".into() } else { found.join("; ") }
+}
+
+/// Fields of headers, and what is said where they differ.
+const FIELDS: [(&str, &str); 12] = [
+    ("/version", "another version of gcnproof wrote them"),
+    ("/graph", "the graph is another one"),
+    ("/model", "the model is another one"),
+    ("/message_passing", "messages were passed by other rules (--message-passing)"),
+    ("/classes", "another class was to be kept (--class)"),
+    ("/deployed", "they are about another execution of the network (--deployed)"),
+    ("/budget/local", "the local budget was another one, or other nodes were frozen"),
+    ("/budget/direction", "other flips were possible (--flips)"),
+    ("/budget/frozen_attributes", "other attributes were frozen (--freeze-attributes)"),
+    ("/edges/local", "the local budget was another one, or other nodes were frozen"),
+    ("/edges/keep_one", "the last edge of a node was treated otherwise (--keep-one-edge)"),
+    ("/edges/frozen", "other edges were frozen (--freeze-edges)"),
+];
 
 /// Does the name of a file say that it is compressed?
 pub(super) fn is_compressed(path: &Path) -> bool {

@@ -79,9 +79,11 @@ impl Trainer<'_> {
             return Err(damaged());
         }
         let run = serde_json::to_value(run).unwrap_or_default();
-        if let Some(name) = first_difference(&header.run, &run) {
+        // What was said comes before what follows from it: a seed also decides which nodes are labelled.
+        let difference = first_difference("settings", &header.run["settings"], &run["settings"]);
+        if let Some(difference) = difference.or_else(|| first_difference("run", &header.run, &run)) {
             let remedy = "give the same arguments as the run that wrote it, or start again with --force in the place of --resume";
-            return Err(refuse(format!("it belongs to another run (`{name}` differs)"), remedy));
+            return Err(refuse(format!("it belongs to another run: {difference}"), remedy));
         }
         let numbers: Vec<f64> = bytes[end + 1..]
             .chunks_exact(8)
@@ -121,19 +123,28 @@ impl Trainer<'_> {
     }
 }
 
-/// The first field in which two descriptions of a run differ.
-fn first_difference(theirs: &Value, ours: &Value) -> Option<String> {
-    match (theirs.as_object(), ours.as_object()) {
-        (Some(x), Some(y)) => x
-            .keys()
-            .chain(y.keys())
-            .find_map(|key| {
-                let inside = first_difference(theirs.get(key)?, ours.get(key)?);
-                if theirs.get(key) == ours.get(key) { None } else { inside.or_else(|| Some(key.clone())) }
-            })
-            .or_else(|| (x != y).then(|| "fields".into())),
-        _ => None,
+/// The first field in which two descriptions of a run differ, in the words of the command line.
+fn first_difference(name: &str, theirs: &Value, ours: &Value) -> Option<String> {
+    if theirs == ours {
+        return None;
     }
+    if let (Some(x), Some(y)) = (theirs.as_object(), ours.as_object()) {
+        let new = y.keys().filter(|key| !x.contains_key(*key));
+        return x.keys().chain(new).find_map(|key| first_difference(key, &theirs[key], &ours[key]));
+    }
+    let option = match name {
+        "graph" => return Some("the graph is another one".into()),
+        "labelled" => return Some("other nodes are labelled (--split, --labelled)".into()),
+        "local" => "-q, --local-file or --freeze-nodes".into(),
+        "frozen_attributes" => return Some("--freeze-attributes".into()),
+        "global" => "-Q".into(),
+        "direction" => "--flips".into(),
+        name => format!("--{}", name.replace('_', "-")),
+    };
+    Some(match theirs.is_array() || ours.is_array() {
+        true => format!("{option} has changed"),
+        false => format!("{option} {theirs} there, {ours} now").replace('"', ""),
+    })
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ pub enum TrainError {
     List(String),
     /// A setting makes no sense.
     #[error("{name} is {value}: {wanted}")]
+    #[diagnostic(help("leave {name} out to take what is usual, or give another value"))]
     Setting {
         /// The option, as the command line has it.
         name: &'static str,

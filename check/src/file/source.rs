@@ -10,9 +10,15 @@ use std::path::Path;
 /// If it cannot be read, or is a graph, a model or a table of results instead.
 pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
     let unreadable = |error| format!("{}: cannot be read: {error}", path.display());
+    if path.is_dir() {
+        return Err(format!("{}: is a folder{}", path.display(), proofs_in(path)));
+    }
     let mut file = File::open(path).map_err(unreadable)?;
     let mut start = Vec::new();
     file.by_ref().take(64).read_to_end(&mut start).map_err(unreadable)?;
+    if let Some((_, problem)) = ENCODINGS.iter().find(|(mark, _)| start.starts_with(mark)) {
+        return Err(format!("{}: {problem}", path.display()));
+    }
     match other(&start) {
         Some(what) => Err(format!(
             "{}: is {what}, but a file of proofs is expected here: the graph comes first, then the model, then what `certify \
@@ -22,6 +28,24 @@ pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
         // What was read cannot be read again where the file is a pipe.
         None => Ok(Cursor::new(start).chain(file)),
     }
+}
+
+/// How a file begins that was written anew by another program, and what is to be done about it.
+const ENCODINGS: [(&[u8], &str); 2] = [
+    (b"\x1f\x8b", "is compressed with gzip, and proofs are read plain or as zstd: `gunzip` it first"),
+    (b"\xef\xbb\xbf", "begins with a byte order mark, which an editor has added: save it as UTF-8 without one"),
+];
+
+/// What `collective` writes into the folder, in words.
+fn proofs_in(folder: &Path) -> String {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let first = names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("Q-")).min();
+    first.map_or_else(String::new, |name| {
+        format!(
+            " of `collective`, with a file of proofs for each budget: give one of them, such as {}",
+            folder.join(name).display()
+        )
+    })
 }
 
 /// What a file is that begins so and has no proofs.

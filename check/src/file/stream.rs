@@ -172,7 +172,9 @@ fn run_lines(
             return Err(Stop::Unreadable(lines.number + 1, error));
         }
     }
-    if ended { Ok(()) } else { Err(wrong(lines.number + 1, "the file ends before its end line")) }
+    let interrupted =
+        "the file ends before its end line: its run was interrupted, and goes on by the same command with --resume";
+    if ended { Ok(()) } else { Err(wrong(lines.number + 1, interrupted)) }
 }
 
 /// Enters what became of a line between the header and the end, and says whether it was accepted in vain. `seen` are

@@ -121,7 +121,7 @@ impl<R: BufRead> Read for Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some(frame) = &mut self.frame {
-                let count = frame.read(buffer)?;
+                let count = frame.read(buffer).map_err(cut_short)?;
                 if count > 0 || buffer.is_empty() {
                     return Ok(count);
                 }
@@ -131,7 +131,17 @@ impl<R: BufRead> Read for Frames<R> {
             if source.fill_buf()?.is_empty() {
                 return Ok(0);
             }
-            self.frame = Some(StreamingDecoder::new(source).map_err(io::Error::other)?);
+            self.frame = Some(StreamingDecoder::new(source).map_err(|error| cut_short(io::Error::other(error)))?);
         }
+    }
+}
+
+/// What the decoder says of data that end early, in words.
+fn cut_short(error: io::Error) -> io::Error {
+    match error.to_string().contains("UnexpectedEof") {
+        true => {
+            io::Error::other("the compressed data end early: copy the file again, or go on with its run (--resume)")
+        }
+        false => error,
     }
 }

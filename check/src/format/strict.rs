@@ -22,6 +22,9 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], longest: usize) -> Result<
     let value = T::deserialize(&mut reader).map_err(|error| at_byte(error, reader.at))?;
     match reader.peek() {
         None => Ok(value),
+        Some(b'\r') => {
+            Err(at_byte(wrong("the line ends in CR LF, and LF alone is needed: `dos2unix` mends the file"), reader.at))
+        }
         Some(_) => Err(at_byte(reader.expected("the end of the line"), reader.at)),
     }
 }

@@ -24,7 +24,7 @@ impl Ids<'_> {
     pub(super) fn freeze(&self, list: Option<&str>, locals: &mut Option<Vec<u64>>, uniform: u64) -> Result<(), String> {
         let Some(list) = list else { return Ok(()) };
         let budgets = locals.get_or_insert_with(|| vec![uniform; self.count()]);
-        identifiers(list, self.count(), "nodes")?.iter().for_each(|&node| budgets[node as usize] = 0);
+        identifiers("--freeze-nodes", list, self.count(), "nodes")?.iter().for_each(|&node| budgets[node as usize] = 0);
         Ok(())
     }
 
@@ -42,7 +42,7 @@ impl Ids<'_> {
         let named = match list {
             None => None,
             Some("all") => self.part.map(|part| (0..part.of as u32).collect()),
-            Some(list) => Some(identifiers(list, self.count(), "nodes")?),
+            Some(list) => Some(identifiers("--nodes", list, self.count(), "nodes")?),
         };
         match (named, self.part) {
             (Some(ids), _) if ids.is_empty() => Err("--nodes selects no node".into()),
@@ -93,7 +93,7 @@ pub(super) fn precision(text: &str) -> Result<u32, String> {
 }
 
 /// Ids and ranges (3,17,20-25), or a file with ids or a mask; rising, each once. There are `count` of them.
-pub(super) fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<u32>, String> {
+pub(super) fn identifiers(option: &str, list: &str, count: usize, what: &str) -> Result<Vec<u32>, String> {
     let range = |part: &str| -> Option<(u64, u64)> {
         let (first, last) = part.trim().split_once('-').unwrap_or((part, part));
         let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -107,7 +107,7 @@ pub(super) fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<u3
     let parts = match parts {
         // A mask on the command line would be read as the ids 0 and 1.
         Some(parts) if parts.len() > 2 && parts.iter().all(|part| matches!(part, (0, 0) | (1, 1))) => {
-            return Err(format!("'{list}' holds only 0 and 1, more than once: a mask is given as a file"));
+            return Err(format!("{option}: '{list}' holds only 0 and 1, more than once: a mask is given as a file"));
         }
         Some(parts) => parts,
         None if Path::new(list).exists() => from_file(list, None)?,
@@ -115,13 +115,14 @@ pub(super) fn identifiers(list: &str, count: usize, what: &str) -> Result<Vec<u3
             Some((file, entry)) => from_file(file, Some(entry))?,
             None => {
                 return Err(format!(
-                    "'{list}' is neither a list of {what} (expected ids and ranges such as 0-99,204) nor a file"
+                    "{option}: '{list}' is neither a list of {what} (expected ids and ranges such as 0-99,204) nor a file"
                 ));
             }
         },
     };
     if let Some((_, last)) = parts.iter().find(|(_, last)| *last >= count as u64) {
-        return Err(format!("there is no {} {last}: there are {count}, counted from 0", what.trim_end_matches('s')));
+        let one = what.trim_end_matches('s');
+        return Err(format!("{option}: there is no {one} {last}: there are {count}, counted from 0"));
     }
     let mut ids: Vec<u32> = Vec::new();
     let mut ranges = parts;

@@ -258,8 +258,10 @@ impl Words {
             (None, text) => uniform = local(text.unwrap_or("1%"), attributes)?,
         }
         ids.freeze(self.get("freeze-nodes"), &mut locals, uniform)?;
-        let frozen =
-            self.get("freeze-attributes").map(|list| identifiers(list, attributes, "attributes")).transpose()?;
+        let frozen = self
+            .get("freeze-attributes")
+            .map(|list| identifiers("--freeze-attributes", list, attributes, "attributes"))
+            .transpose()?;
         let budget = BudgetStatement {
             global,
             local: ids.local(locals, uniform),

@@ -307,7 +307,60 @@ fn wrong_files() -> Bench {
     bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
     std::fs::create_dir(bench.path("proved")).unwrap();
     bench.write("proved/Q-5.jsonl", b"a proof\n");
+    more_wrong_files(&bench);
     bench
+}
+
+/// Files in each other's places, and what other programs make of files.
+fn more_wrong_files(bench: &Bench) {
+    use small::*;
+    let both: Vec<(usize, usize)> = EDGES.iter().flat_map(|&(i, j)| [(i, j), (j, i)]).collect();
+    let ends: Vec<u8> =
+        both.iter().map(|e| e.0).chain(both.iter().map(|e| e.1)).flat_map(|n| (n as i64).to_le_bytes()).collect();
+    let named = [
+        ("edge_index", npy("<i8", &[2, both.len()], &ends)),
+        ("x", singles(&[NODES, ATTRIBUTES], X.as_flattened())),
+        ("labels", integers(&[1, 2, 2, 1, 2])),
+        ("class_names", npy("<U1", &[2], &['a', 'b'].map(|c| u32::from(c).to_le_bytes()).concat())),
+    ];
+    bench.write("from_one.npz", &npz(&named));
+    bench.write("stopped.checkpoint", br#"{"format":"gcnproof training checkpoint 1","run":{},"steps":3}"#);
+    let weights = |last: usize| {
+        safetensors(&[
+            ("convs.0.lin.weight", &[3, 4], &[0.5; 12]),
+            ("convs.1.lin.weight", &[last, 3], &vec![0.5; 3 * last]),
+        ])
+    };
+    bench.write("one_output.safetensors", &weights(1));
+    let replaced = |bytes: Vec<u8>, from: &str, to: &str| {
+        assert_eq!(from.len(), to.len());
+        let at = bytes.windows(from.len()).position(|part| part == from.as_bytes()).unwrap();
+        [&bytes[..at], to.as_bytes(), &bytes[at + from.len()..]].concat()
+    };
+    bench.write("integers.safetensors", &replaced(weights(2), "F64", "I64"));
+    let description = r#"{"version":1,"output":"z","layers":[{"name":"z","activation":"none","terms":[{"from":"x","operator":"gat","weight":"w"}]}]}"#;
+    let header = json!({ "__metadata__": { "gcnproof.network": description }, "w": { "dtype": "F64", "shape": [4, 2], "data_offsets": [0, 64] } });
+    let header = header.to_string();
+    bench.write(
+        "attention.safetensors",
+        &[&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0; 64]].concat(),
+    );
+    std::fs::copy(bench.path("gcn.safetensors"), bench.path("trained.safetensors")).unwrap();
+    std::fs::create_dir(bench.path("folder.csv")).unwrap();
+    let rows = text(&std::fs::read(bench.path("done.csv")).unwrap());
+    bench.write("damaged.csv", rows.as_bytes());
+    bench.write("damaged.csv.run.json", b"{ half");
+    bench.write("no_rows.csv", b"");
+    bench.write("semicolons.csv", rows.replace(',', ";").as_bytes());
+    bench.write("no_names.csv", rows.split_once('\n').unwrap().1.as_bytes());
+    let proofs = std::fs::read(bench.path("done.jsonl")).unwrap();
+    bench.write("marked.jsonl", &[b"\xef\xbb\xbf", &proofs[..]].concat());
+    bench.write("zipped.jsonl", b"\x1f\x8b\x08\x00");
+    bench.done("partition cora.npz --hops 2 --parts 2 --out halves");
+    bench.done("certify halves/part-0.npz gcn.safetensors -Q 1 --nodes 0-5 --out half.csv --proofs half.jsonl");
+    bench.done(
+        "collective small.npz small.safetensors --layers encoder,classifier -q 1 --budgets 1 --rows count --out curve.jsonl",
+    );
 }
 
 /// Every kind of wrong file and slip: what it is, and the command.
@@ -334,6 +387,9 @@ const TABLE: &[(&str, &str)] = &[
     ("a shape that is none", "certify huge.npz gcn.safetensors -Q 1"),
     ("a model in training", "train gcn.safetensors --loss ce --out new.safetensors"),
     ("proofs in its place", "check done.jsonl cora.npz gcn.safetensors -Q 1"),
+    ("labels that start at 1", "certify from_one.npz small.safetensors --layers encoder,classifier -Q 1"),
+    ("a model as the graph of a report", "report done.csv --graph gcn.safetensors --out new.html"),
+    ("a model as the graph of a summary", "summary done.csv --graph gcn.safetensors"),
     ("**Models**", ""),
     ("results in its place", "certify cora.npz rows.jsonl -Q 1"),
     ("the same, looked at", "inspect rows.jsonl"),
@@ -343,6 +399,12 @@ const TABLE: &[(&str, &str)] = &[
     ("a matrix of another graph", "certify cora.npz gcn.safetensors -Q 1 --message-passing operator.npy"),
     ("half a file", "certify cora.npz half.safetensors -Q 1"),
     ("a graph in its place", "certify cora.npz cora.npz -Q 1"),
+    ("logits in its place", "certify cora.npz logits.npz -Q 1"),
+    ("a checkpoint in its place", "certify cora.npz stopped.checkpoint -Q 1"),
+    ("a graph for a matrix", "certify cora.npz gcn.safetensors -Q 1 --message-passing cora.npz"),
+    ("weights that are integers", "certify small.npz integers.safetensors -Q 1"),
+    ("one output", "certify small.npz one_output.safetensors -Q 1"),
+    ("an operator that is none", "certify small.npz attention.safetensors -Q 1"),
     ("a file of `torch.save`", "certify cora.npz gcn.pt -Q 1"),
     ("an older file of `torch.save`", "certify cora.npz old.pt -Q 1"),
     ("SAGEConv", "certify cora.npz sage.safetensors -Q 1"),
@@ -363,6 +425,10 @@ const TABLE: &[(&str, &str)] = &[
         "certify small.npz small.safetensors --layers encoder,classifier -Q 1 --nodes splits.npy",
     ),
     ("a node that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 2708"),
+    ("labels in the place of ids", "certify cora.npz gcn.safetensors -Q 1 --nodes cora.npz:labels"),
+    ("no ids", "certify cora.npz gcn.safetensors -Q 1 --nodes="),
+    ("labelled nodes that are not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --labelled 5000"),
+    ("attributes that are none", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --freeze-attributes abc"),
     ("neither ids nor a file", "certify cora.npz gcn.safetensors -Q 1 --nodes train_mask"),
     ("a table of several columns", "certify cora.npz gcn.safetensors -Q 1 --nodes table.csv"),
     ("a mistyped id", "certify cora.npz gcn.safetensors -Q 1 --nodes mistyped.txt"),
@@ -374,6 +440,11 @@ const TABLE: &[(&str, &str)] = &[
     ("several nodes for one", "explain cora.npz gcn.safetensors --node 0,1"),
     ("a node below 0 for one", "explain cora.npz gcn.safetensors --node -1"),
     ("too few local budgets", "certify cora.npz gcn.safetensors -Q 1 --local-file three_budgets.txt"),
+    ("local budgets in one of many arrays", "certify cora.npz gcn.safetensors -Q 1 --local-file cora.npz"),
+    (
+        "local budgets in an array that is not there",
+        "certify cora.npz gcn.safetensors -Q 1 --local-file cora.npz:budgets",
+    ),
     ("local budgets twice", "certify cora.npz gcn.safetensors -Q 1 -q 2 --local-file three_budgets.txt"),
     ("a budget that is too large", "certify cora.npz gcn.safetensors -Q 99999999999999999999999"),
     ("no budget", "certify cora.npz gcn.safetensors"),
@@ -393,12 +464,17 @@ const TABLE: &[(&str, &str)] = &[
     ("fractions without `--minimize`", "certify cora.npz gcn.safetensors -Q 1 --exact-margins"),
     ("a roundoff without `--deployed`", "certify cora.npz gcn.safetensors -Q 1 --unit-roundoff 2^-8"),
     ("another format", "certify cora.npz gcn.safetensors -Q 1 --deployed bfloat16"),
+    ("a roundoff that is none", "certify cora.npz gcn.safetensors -Q 1 --deployed float32 --unit-roundoff 1"),
     ("an error below 0", "certify cora.npz gcn.safetensors -Q 1 --deployed float32 --operator-error -1"),
     ("a work limit below 0", "check cora.npz gcn.safetensors done.jsonl -Q 1 --work-limit -1"),
     ("proofs of `radius`", "radius cora.npz gcn.safetensors --proofs proofs.jsonl"),
     ("`--minimize` of `radius`", "radius cora.npz gcn.safetensors --minimize"),
     ("`--out` of `explain`", "explain cora.npz gcn.safetensors --node 0 --out told.json"),
     ("an option that is none", "certify cora.npz gcn.safetensors -Q 1 --zzzzzzzz"),
+    ("`--node` of `certify`", "certify cora.npz gcn.safetensors -Q 1 --node 3"),
+    ("`--Q` for `-Q`", "certify cora.npz gcn.safetensors --Q 1"),
+    ("`--budget` for `-Q`", "certify cora.npz gcn.safetensors --budget 1"),
+    ("parts for no model", "partition cora.npz --parts 2 --out new"),
     ("**Training**", ""),
     ("a seed below 0", "train cora.npz --loss ce --out new.safetensors --seed -1"),
     ("a step below 0", "train cora.npz --loss ce --out new.safetensors --learning-rate -0.1"),
@@ -407,8 +483,11 @@ const TABLE: &[(&str, &str)] = &[
     ("model and checkpoint in one file", "train cora.npz --loss ce --out new.safetensors --checkpoint new.safetensors"),
     ("model and log in one file", "train cora.npz --loss ce --out new.safetensors --log new.safetensors"),
     ("a damaged checkpoint", "train cora.npz --loss ce --out new.safetensors --checkpoint notes.txt --resume"),
+    ("a training that is finished", "train cora.npz --loss ce --epochs 1 --out trained.safetensors"),
+    ("the same with `--resume`", "train cora.npz --loss ce --epochs 1 --out trained.safetensors --resume"),
     ("**Removed edges**", ""),
     ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
+    ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
     ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
     ("no number of edges", "certify cora.npz gcn.safetensors --edges remove -e 3"),
     ("`-E` without `--edges`", "certify cora.npz gcn.safetensors -E 2"),
@@ -467,10 +546,56 @@ const TABLE: &[(&str, &str)] = &[
     ("proofs of a finished run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs done.jsonl"),
     ("a run about other nodes", "certify cora.npz gcn.safetensors -Q 1 --nodes 10-19 --out done.csv --resume"),
     ("a run of bounds only", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out quick.csv --resume"),
+    ("a run under another budget", "certify cora.npz gcn.safetensors -Q 2 --nodes 0-9 --out done.csv --resume"),
+    (
+        "a run without frozen nodes",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --resume --freeze-nodes 5",
+    ),
+    (
+        "a run with other margins",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --resume --margins tight",
+    ),
+    (
+        "a run that minimizes nothing",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --resume --minimize",
+    ),
+    ("a run with a time limit", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --resume --complete"),
+    (
+        "a run about the exact network",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --resume --deployed float32",
+    ),
+    ("a run of another model", "certify cora.npz deep.safetensors -Q 1 --nodes 0-9 --out done.csv --resume"),
+    (
+        "a run about attributes",
+        "certify cora.npz gcn.safetensors --edges remove -E 1 --nodes 0-9 --out done.csv --resume",
+    ),
+    ("a run of another command", "radius cora.npz gcn.safetensors --max-Q 1 --nodes 0-9 --out done.csv --resume"),
+    ("a curve", "certify small.npz small.safetensors --layers encoder,classifier -Q 1 --out curve.jsonl --resume"),
+    (
+        "proofs under another budget",
+        "certify cora.npz gcn.safetensors -Q 2 --nodes 0-9 --out new.csv --proofs done.jsonl --resume",
+    ),
+    (
+        "proofs about the exact network",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out new.csv --proofs done.jsonl --resume --deployed float32",
+    ),
     ("a format that is none", "certify cora.npz gcn.safetensors -Q 1 --out rows.txt"),
     ("proofs under another ending", "certify cora.npz gcn.safetensors -Q 1 --proofs proofs.json"),
     ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
     ("rows and proofs in one file", "certify cora.npz gcn.safetensors -Q 1 --out one.jsonl --proofs ./one.jsonl"),
+    ("a folder for a file", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out folder.csv"),
+    ("a folder that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out nosuch/rows.csv"),
+    (
+        "a folder of proofs that is not there",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --proofs nosuch/proofs.jsonl",
+    ),
+    (
+        "a folder to expand into that is not there",
+        "check cora.npz gcn.safetensors done.jsonl --expand nosuch/long.jsonl",
+    ),
+    ("joined rows over a file", "join half.csv --some --out done.csv"),
+    ("joined proofs under another ending", "join half.jsonl --parts halves --some --out new.csv"),
+    ("rows and proofs to be joined", "join half.csv half.jsonl --some --out new.csv"),
     ("rows over a list", "certify cora.npz gcn.safetensors -Q 1 --nodes mine.csv --out mine.csv --force"),
     ("rows over an array", "certify cora.npz gcn.safetensors -Q 1 --nodes masks.npz:mask --out masks.npz --force"),
     ("a file for the folder of a study", "study cora.npz gcn.safetensors --out notes.txt"),
@@ -483,6 +608,14 @@ const TABLE: &[(&str, &str)] = &[
     ("JSON lines under another name", "summary renamed.csv"),
     ("results of another graph", "summary rows.jsonl --graph small.npz"),
     ("a node with two rows", "summary two_rows.jsonl"),
+    ("a damaged description of a run", "summary damaged.csv"),
+    ("the same of a run", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out damaged.csv"),
+    ("a table without anything", "summary no_rows.csv"),
+    ("a table with semicolons", "summary semicolons.csv"),
+    ("a table without names", "summary no_names.csv"),
+    ("a split without nodes", "summary done.csv --split train"),
+    ("a split twice", "summary done.csv --split train=0-4 --split train=5-9"),
+    ("a split of a curve", "summary curve.jsonl --split some=0-2"),
     ("a graph in the place of results", "report cora.npz"),
     ("a model in the place of results", "report gcn.safetensors"),
     ("proofs with other message passing", "check cora.npz gcn.safetensors done.jsonl --message-passing mean"),
@@ -491,6 +624,9 @@ const TABLE: &[(&str, &str)] = &[
     ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
     ("results as JSON lines", "check cora.npz gcn.safetensors rows.jsonl -Q 1"),
     ("a graph in the place of proofs", "check cora.npz gcn.safetensors cora.npz -Q 1"),
+    ("the folder of `collective`", "check cora.npz gcn.safetensors proved -Q 5 --bound 4"),
+    ("proofs with a byte order mark", "check cora.npz gcn.safetensors marked.jsonl -Q 1"),
+    ("proofs in gzip", "check cora.npz gcn.safetensors zipped.jsonl -Q 1"),
 ];
 
 const HEAD: &str = "# Wrong files, and what is said about them
@@ -1050,4 +1186,113 @@ fn a_collapsed_model_gets_a_warning() {
     assert!(done.status.success() && warned.contains("collapsed") && warned.contains("largest class"), "{warned}");
     let done = bench.run(&format!("{base} --out good.safetensors"));
     assert!(done.status.success() && !joined(&done.stderr).contains("collapsed"), "{}", joined(&done.stderr));
+}
+
+/// Proofs that were cut short or rewritten: what happened to them is said, not what a decoder stumbled over.
+#[test]
+fn proofs_that_break_off_say_so() {
+    let bench = Bench::new();
+    let line = "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out rows.csv --proofs proofs.jsonl";
+    bench.done(line);
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --proofs proofs.jsonl.zst");
+    let plain = text(&std::fs::read(bench.path("proofs.jsonl")).unwrap());
+    let packed = std::fs::read(bench.path("proofs.jsonl.zst")).unwrap();
+    let whole: Vec<&str> = plain.lines().collect();
+    bench.write("stopped.jsonl", (whole[..6].join("\n") + "\n").as_bytes());
+    bench.write("windows.jsonl", plain.replace('\n', "\r\n").as_bytes());
+    bench.write("half.jsonl.zst", &packed[..packed.len() / 2]);
+    for (file, said) in [
+        ("stopped.jsonl", "its run was interrupted, and goes on by the same command with --resume"),
+        ("windows.jsonl", "the line ends in CR LF"),
+        ("half.jsonl.zst", "the compressed data end early"),
+    ] {
+        let done = bench.run(&format!("check cora.npz gcn.safetensors {file} -Q 1 --nodes 0-9"));
+        assert_eq!(done.status.code(), Some(1), "{file}");
+        assert!(joined(&done.stdout).contains(said), "{file}: {}", text(&done.stdout));
+    }
+    // The remedy works: rows that are done do not keep proofs from being finished.
+    std::fs::copy(bench.path("stopped.jsonl"), bench.path("proofs.jsonl")).unwrap();
+    bench.done(&format!("{line} --resume"));
+    bench.done("check cora.npz gcn.safetensors proofs.jsonl -Q 1 --nodes 0-9");
+}
+
+/// Whoever goes on with the rows alone hears of the proofs that stay behind.
+#[test]
+fn unfinished_proofs_are_not_forgotten() {
+    let bench = Bench::new();
+    let line = "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out rows.csv";
+    bench.done(&format!("{line} --proofs proofs.jsonl"));
+    let mut rows: Vec<NodeRecord> = read(&bench.path("rows.csv"), NodeRecord::SCHEMA).unwrap();
+    rows.truncate(3);
+    gcnproof_results::write(&bench.path("rows.csv"), NodeRecord::SCHEMA, &rows).unwrap();
+    let before = std::fs::read(bench.path("rows.csv")).unwrap();
+    let noted = joined(&bench.run(&format!("{line} --resume")).stderr);
+    assert!(noted.contains("stays unfinished") && noted.contains("add --proofs proofs.jsonl"), "{noted}");
+    bench.write("rows.csv", &before);
+    let noted = joined(&bench.run(&format!("{line} --resume --proofs proofs.jsonl")).stderr);
+    assert!(!noted.contains("unfinished"), "{noted}");
+    // Older versions did not write down where proofs are.
+    let sidecar = bench.path("rows.csv.run.json");
+    let mut run: Value = serde_json::from_slice(&std::fs::read(&sidecar).unwrap()).unwrap();
+    assert_eq!(run.as_object_mut().unwrap().remove("proofs"), Some(json!("proofs.jsonl")));
+    std::fs::write(&sidecar, run.to_string()).unwrap();
+    bench.write("rows.csv", &before);
+    let noted = joined(&bench.run(&format!("{line} --resume")).stderr);
+    assert!(noted.contains("resuming: 3 of 10") && !noted.contains("unfinished"), "{noted}");
+}
+
+#[test]
+fn a_refused_command_is_no_part_of_a_study() {
+    let bench = Bench::new();
+    let study = "study cora.npz gcn.safetensors -Q 1 --max-Q 1 --sample 0 --out study";
+    bench.done(&format!("{study} --nodes 0-4"));
+    let before = std::fs::read(bench.path("study/study.json")).unwrap();
+    bench.refused(&format!("{study} --nodes 0-3 --resume"), 2);
+    assert_eq!(text(&std::fs::read(bench.path("study/study.json")).unwrap()), text(&before));
+    bench.done(&format!("{study} --nodes 0-4 --resume"));
+}
+
+#[test]
+fn rows_that_are_on_their_way_are_waited_for() {
+    let bench = Bench::new();
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-4 --out rows.csv");
+    let rows = text(&std::fs::read(bench.path("rows.csv")).unwrap());
+    bench.write("rows.csv", format!("{}\n", rows.lines().next().unwrap()).as_bytes());
+    assert!(bench.refused("summary rows.csv", 2).contains("run it again with --resume"));
+    let lock = std::fs::File::create(bench.path("rows.csv.run.lock")).unwrap();
+    lock.lock().unwrap();
+    for command in ["summary rows.csv", "report rows.csv --out page.html"] {
+        let message = bench.refused(command, 2);
+        assert!(message.contains("a run is writing to it at this moment"), "{message}");
+    }
+}
+
+/// All nodes by name, and one array of several as local budgets.
+#[test]
+fn what_help_offers_is_taken() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let line = "certify small.npz small.safetensors --layers encoder,classifier -Q 1";
+    assert_eq!(bench.nodes(&format!("{line} --nodes all")), [0, 1, 2, 3, 4]);
+    bench.write("budgets.npz", &npz(&[("budgets", integers(&[1, 0, 2, 1, 1])), ("other", integers(&[5]))]));
+    let told = bench.json(&format!("{line} --local-file budgets.npz:budgets --format json"));
+    assert_eq!(told["run"]["budget"]["local"], json!([1, 0, 2, 1, 1]));
+    // The next step after a refusal is not refused.
+    for (wrong, remedy) in
+        [("--message-passing small.npz", "--message-passing sum"), ("--nodes nosuch", "--nodes 3,1-2")]
+    {
+        bench.refused(&format!("{line} {wrong}"), 2);
+        bench.done(&format!("{line} {remedy}"));
+    }
+    std::fs::copy(bench.path("gcn.safetensors"), bench.path("trained.safetensors")).unwrap();
+    bench.refused("train small.npz --loss ce --epochs 1 --split 1 --out trained.safetensors --resume", 2);
+    bench.done("train small.npz --loss ce --epochs 1 --split 1 --out trained.safetensors --force");
+}
+
+#[cfg(feature = "laboratory")]
+#[test]
+fn a_hunt_takes_no_budget() {
+    for option in ["-Q 3", "-q 1", "--nodes 0-3", "--sample 5"] {
+        Bench::new().refused(&format!("validate --hunt integrality {option}"), 2);
+    }
 }

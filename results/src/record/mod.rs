@@ -10,6 +10,7 @@ mod fields;
 mod flips;
 pub mod node;
 pub mod node_set;
+mod options;
 pub mod pair;
 pub mod radius;
 mod settings;

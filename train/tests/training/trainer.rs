@@ -63,7 +63,7 @@ fn a_resumed_run_ends_with_the_same_bits() {
     let split = Split::draw(&graph, Share::Nodes(4), 3).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    let run = serde_json::json!({ "graph": "cora", "seed": 3 });
+    let run = serde_json::json!({ "graph": "cora", "labelled": [1], "settings": { "seed": 3 } });
     let start = || Trainer::new(&graph, &budget, &split, short(Loss::RhU), &[Operator::Gcn]).unwrap();
     let mut whole = start();
     while whole.step(false).unwrap().is_some() {}
@@ -76,9 +76,10 @@ fn a_resumed_run_ends_with_the_same_bits() {
         while second.step(false).unwrap().is_some() {}
         assert!(bits(&second) == bits(&whole), "stopped after {stop}");
     }
-    let other = serde_json::json!({ "graph": "cora", "seed": 4 });
+    // The seed was changed, and with it which nodes are labelled.
+    let other = serde_json::json!({ "graph": "cora", "labelled": [2], "settings": { "seed": 4 } });
     let refused = start().load(&path, &other).unwrap_err().to_string();
-    assert!(refused.contains("`seed` differs"), "{refused}");
+    assert!(refused.contains("--seed 3 there, 4 now"), "{refused}");
     let bytes = std::fs::read(&path).unwrap();
     for damaged in [&bytes[..bytes.len() - 1], &bytes[..40], b"", b"{}\n"] {
         std::fs::write(&path, damaged).unwrap();
