@@ -20,6 +20,7 @@ use crate::search::column_generation::Master;
 use crate::search::limits::Clock;
 use crate::search::simplex::Simplex;
 
+use super::experience::Gains;
 use super::network::{Constraint, Effect, Layers, RelaxedPoint, RelaxedUnit};
 
 /// How often rows and variables are brought in before a solution is taken as it is.
@@ -136,7 +137,7 @@ impl<'a> LayeredMaster<'a> {
         }
         // The multiplier of the bound `x ≤ 1`, and the slack that takes what is missing in the other direction.
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
-        let minus = self.simplex.add_variable(0.0, f64::INFINITY);
+        let minus = self.simplex.add_opposite(plus, 0.0);
         self.simplex.add_row(&coefficients, -effect.objective, plus, minus);
         self.variables.push(MasterVariable { flip, effect, plus });
     }
@@ -249,18 +250,19 @@ impl<'a> LayeredMaster<'a> {
         self.variables.iter().filter_map(|variable| Some((variable.flip?, self.share(variable)))).collect()
     }
 
-    /// The unit whose split gains most at the solution, as in `search/branching.rs` (docs/math.md (7.2)).
-    pub fn loosest(&self, least: f64) -> Option<UnitPlace> {
+    /// The unit whose split is worth most at the solution, by its gains (docs/math.md (7.2)), and these. A unit one of
+    /// whose gains is at most `least` is not loose.
+    pub fn loosest(&self, least: f64, score: impl Fn(UnitPlace, Gains) -> f64) -> Option<(UnitPlace, Gains)> {
         let loose = self.layers.places().filter(|&place| self.layers.unit(place).is_loose());
-        let gain = |place: UnitPlace| {
+        let gains = |place: UnitPlace| {
             let UnitPlace { l, at } = place;
             let (h, z) = (self.state.active[l - 2][at], self.state.input[l - 2][at]);
             let a = self.coefficient(place).min(0.0);
-            let gains = [-a * (h - z), -a * h];
-            let smaller = gains[0].min(gains[1]);
-            (if smaller > least { ((gains[0] + gains[1]) * smaller).sqrt() } else { 0.0 }, place)
+            (place, [-a * h, -a * (h - z)])
         };
-        loose.map(gain).max_by(|x, y| x.0.total_cmp(&y.0)).filter(|loosest| loosest.0 > 0.0).map(|loosest| loosest.1)
+        let candidates = loose.map(gains).filter(|(_, gains)| gains[0].min(gains[1]) > least);
+        let scored = candidates.map(|(place, gains)| (score(place, gains), place, gains));
+        scored.max_by(|x, y| x.0.total_cmp(&y.0)).map(|(_, place, gains)| (place, gains))
     }
 
     /// Have units of representation 3 the capped row?

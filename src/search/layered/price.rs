@@ -88,6 +88,7 @@ pub(in crate::search) fn price_layers(
     generate(&mut master, &prepared.search_space(&branch.decided), known, &mut pricing);
     let LayeredPricing { best, last, .. } = pricing;
     let Some(suggestion) = last else { return search.closed(best) };
+    branch.origin.into_iter().for_each(|split| search.experience.learn(split, suggestion.value));
     if search.settled(best) {
         return search.closed(best);
     }
@@ -101,8 +102,13 @@ pub(in crate::search) fn price_layers(
     if let Some(found) = found {
         return found;
     }
-    let loosest = if few_left(search, branch) { None } else { master.loosest(1e-9 * search.size.min(1.0)) };
-    let unit = loosest.map(|place| if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) });
+    let least = 1e-9 * search.size.min(1.0);
+    let score = |place, gains| search.experience.score(place, gains);
+    let loosest = if few_left(search, branch) { None } else { master.loosest(least, score) };
+    let unit = loosest.map(|(place, gains)| {
+        search.experience.promise(branch.serial, place, gains, suggestion.value);
+        if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) }
+    });
     let coefficients = search.workspace.backward.coefficients().0.to_vec();
     match unit.or_else(|| choose_split(search, branch, &coefficients, &suggestion)) {
         Some(split) => BranchResult::Open { bound: best, split, warm_start: Vec::new(), envelope: None },
