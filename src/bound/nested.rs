@@ -71,8 +71,7 @@ pub struct NestedUnit {
 impl NestedUnit {
     /// A unit whose affine bound at the anchor may exceed its unperturbed value by rounding errors alone.
     pub fn new(cap: Cap, unperturbed: Enclosure) -> NestedUnit {
-        // Where rounding hides the sign of a unit of representation 2, its lower line may be wrong by twice the error
-        // of its value, which is part of the error here.
+        // Twice the error is enough (docs/math.md (5.16)).
         NestedUnit { cap, anchor: Enclosure { error: 4.0 * unperturbed.error, ..unperturbed } }
     }
 

@@ -7,7 +7,6 @@ use crate::number::rounding::Enclosure;
 
 use super::branch_bounds::anchor;
 use super::finish::{follow_attack, split_on};
-use super::layered::experience::Experience;
 use super::local;
 use super::pair::Pairs;
 use super::pair_search::{Cost, GIVEN_UP, PairSearch, SearchTask};
@@ -51,7 +50,6 @@ pub(crate) fn search_pair(
         pool,
         masters: 0,
         branches: 0,
-        experience: Experience::default(),
         bounds: None,
         trace,
     };

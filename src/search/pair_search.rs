@@ -8,7 +8,6 @@ use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
 use crate::proof::leaf::leaf;
 
-use super::layered::experience::Experience;
 use super::limits::{Clock, Limits};
 use super::master::Suggestion;
 use super::pair::{ClassPair, Pairs};
@@ -84,8 +83,6 @@ pub(super) struct PairSearch<'a, 'p> {
     pub(super) masters: usize,
     /// Branches that were looked at.
     pub(super) branches: usize,
-    /// What splits of units have gained, in a network with more than one hidden layer.
-    pub(super) experience: Experience,
     /// Of the last branch with fixed flips: siblings by a unit's sign share it.
     pub(super) bounds: Option<BranchBounds>,
     /// None unless a proof is asked for and is not known yet.

@@ -258,7 +258,8 @@ impl WithSimd for Elimination<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let others = self.rows.iter_mut().zip(self.column).filter(|(other, factor)| **factor != 0.0 && !other.is_empty());
+        let others =
+            self.rows.iter_mut().zip(self.column).filter(|(other, factor)| **factor != 0.0 && !other.is_empty());
         let entries: Vec<(usize, f64)> = self.row.iter().copied().enumerate().filter(|one| one.1 != 0.0).collect();
         // Where most entries are zero, the others are few enough to be looked up.
         if 8 * entries.len() < self.row.len() {

@@ -20,7 +20,6 @@ use crate::search::column_generation::Master;
 use crate::search::limits::Clock;
 use crate::search::simplex::Simplex;
 
-use super::experience::Gains;
 use super::network::{Constraint, Effect, Layers, RelaxedPoint, RelaxedUnit};
 
 /// How often rows and variables are brought in before a solution is taken as it is.
@@ -71,8 +70,15 @@ pub struct LayeredMaster<'a> {
 }
 
 impl<'a> LayeredMaster<'a> {
-    /// A master that knows no flip. `bounds` are those of the slice's units at representations `2 … L−1`.
-    pub fn new(layers: Layers<'a>, slice: &Slice, bounds: &[LayerBounds], global: usize) -> LayeredMaster<'a> {
+    /// A master that knows no flip. `bounds` are those of the slice's units at representations `2 … L−1`, `resting` is
+    /// where units rest at first, if a master of the same slice has said so ([`resting`](Self::resting)).
+    pub fn new(
+        layers: Layers<'a>,
+        slice: &Slice,
+        bounds: &[LayerBounds],
+        global: usize,
+        resting: Option<&[bool]>,
+    ) -> LayeredMaster<'a> {
         let mut master = LayeredMaster {
             layers,
             bounds: bounds.to_vec(),
@@ -93,7 +99,8 @@ impl<'a> LayeredMaster<'a> {
         };
         master.pass(slice, |_, _| None);
         // Twice: activations above depend on where the units below rest.
-        for _ in 0..2 {
+        let known = resting.is_some_and(|resting| master.layers.rest_as(resting));
+        for _ in 0..if known { 0 } else { 2 } {
             master.state = master.layers.state(slice, std::iter::empty()).0;
             let coefficients = &master.coefficients;
             master.layers.rest(&master.state, |place| coefficients[place.l - 2][place.at]);
@@ -129,6 +136,13 @@ impl<'a> LayeredMaster<'a> {
         let flips: Vec<Flip> = self.variables.iter().filter_map(|variable| variable.flip).collect();
         self.begin(slice);
         flips.into_iter().for_each(|flip| self.add(space, slice, flip));
+    }
+
+    /// The rows that are tightest at the solution, for the masters of branches: units rest there at about the optimum.
+    pub fn resting(&mut self) -> Vec<bool> {
+        let coefficients = &self.coefficients;
+        self.layers.rest(&self.state, |place| coefficients[place.l - 2][place.at]);
+        self.layers.resting()
     }
 
     fn add_variable(&mut self, flip: Option<Flip>, effect: Effect, mut coefficients: Vec<(usize, f64)>) {
@@ -250,19 +264,18 @@ impl<'a> LayeredMaster<'a> {
         self.variables.iter().filter_map(|variable| Some((variable.flip?, self.share(variable)))).collect()
     }
 
-    /// The unit whose split is worth most at the solution, by its gains (docs/math.md (7.2)), and these. A unit one of
-    /// whose gains is at most `least` is not loose.
-    pub fn loosest(&self, least: f64, score: impl Fn(UnitPlace, Gains) -> f64) -> Option<(UnitPlace, Gains)> {
+    /// The unit whose split gains most at the solution, as in `search/branching.rs` (docs/math.md (7.2)).
+    pub fn loosest(&self, least: f64) -> Option<UnitPlace> {
         let loose = self.layers.places().filter(|&place| self.layers.unit(place).is_loose());
-        let gains = |place: UnitPlace| {
+        let gain = |place: UnitPlace| {
             let UnitPlace { l, at } = place;
             let (h, z) = (self.state.active[l - 2][at], self.state.input[l - 2][at]);
             let a = self.coefficient(place).min(0.0);
-            (place, [-a * h, -a * (h - z)])
+            let gains = [-a * (h - z), -a * h];
+            let smaller = gains[0].min(gains[1]);
+            (if smaller > least { ((gains[0] + gains[1]) * smaller).sqrt() } else { 0.0 }, place)
         };
-        let candidates = loose.map(gains).filter(|(_, gains)| gains[0].min(gains[1]) > least);
-        let scored = candidates.map(|(place, gains)| (score(place, gains), place, gains));
-        scored.max_by(|x, y| x.0.total_cmp(&y.0)).map(|(_, place, gains)| (place, gains))
+        loose.map(gain).max_by(|x, y| x.0.total_cmp(&y.0)).filter(|loosest| loosest.0 > 0.0).map(|loosest| loosest.1)
     }
 
     /// Have units of representation 3 the capped row?

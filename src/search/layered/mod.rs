@@ -1,6 +1,5 @@
 //! The relaxation of networks with more than one hidden layer: rows of all layers in one master.
 
-pub mod experience;
 pub mod master;
 pub mod network;
 pub(super) mod price;

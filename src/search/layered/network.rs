@@ -363,6 +363,33 @@ impl<'a> Layers<'a> {
             self.units[l - 2][at].rest = rest;
         }
     }
+
+    /// Where all units rest, two bits a unit.
+    pub fn resting(&self) -> Vec<bool> {
+        let bits = |unit: &RelaxedUnit| match unit.rest {
+            Constraint::Zero | Constraint::Sign => [false, false],
+            Constraint::Input => [false, true],
+            Constraint::Chord => [true, false],
+            Constraint::Capped => [true, true],
+        };
+        self.units.iter().flatten().flat_map(bits).collect()
+    }
+
+    /// Puts all units where those of a network of the same size rest; says whether it is one.
+    pub fn rest_as(&mut self, resting: &[bool]) -> bool {
+        if resting.len() != 2 * self.units.iter().map(Vec::len).sum::<usize>() {
+            return false;
+        }
+        for (unit, bits) in self.units.iter_mut().flatten().zip(resting.chunks(2)) {
+            unit.rest = match bits {
+                [false, false] => Constraint::Zero,
+                [false, _] => Constraint::Input,
+                [true, true] if unit.capped => Constraint::Capped,
+                _ => Constraint::Chord,
+            };
+        }
+        true
+    }
 }
 
 /// `Σ_k A_k(l) H W_k(l)`, without the bias.

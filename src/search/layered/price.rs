@@ -80,7 +80,8 @@ pub(in crate::search) fn price_layers(
     let Workspace { slice, hidden, local_bounds, multipliers, .. } = &*search.workspace;
     let (signs, lines) = (&multipliers.signs, AllowedLines::All);
     let layers = Layers::new(prepared.network(), hidden, local_bounds, &objective, signs, lines, nested);
-    let mut master = LayeredMaster::new(layers, slice, local_bounds, global);
+    let resting = branch.warm_start.as_deref();
+    let mut master = LayeredMaster::new(layers, slice, local_bounds, global, resting);
     master.until(search.clock.clone());
     let known = search.latest(global, &branch.decided);
     let mut pricing =
@@ -88,7 +89,6 @@ pub(in crate::search) fn price_layers(
     generate(&mut master, &prepared.search_space(&branch.decided), known, &mut pricing);
     let LayeredPricing { best, last, .. } = pricing;
     let Some(suggestion) = last else { return search.closed(best) };
-    branch.origin.into_iter().for_each(|split| search.experience.learn(split, suggestion.value));
     if search.settled(best) {
         return search.closed(best);
     }
@@ -102,16 +102,11 @@ pub(in crate::search) fn price_layers(
     if let Some(found) = found {
         return found;
     }
-    let least = 1e-9 * search.size.min(1.0);
-    let score = |place, gains| search.experience.score(place, gains);
-    let loosest = if few_left(search, branch) { None } else { master.loosest(least, score) };
-    let unit = loosest.map(|(place, gains)| {
-        search.experience.promise(branch.serial, place, gains, suggestion.value);
-        if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) }
-    });
+    let loosest = if few_left(search, branch) { None } else { master.loosest(1e-9 * search.size.min(1.0)) };
+    let unit = loosest.map(|place| if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) });
     let coefficients = search.workspace.backward.coefficients().0.to_vec();
     match unit.or_else(|| choose_split(search, branch, &coefficients, &suggestion)) {
-        Some(split) => BranchResult::Open { bound: best, split, warm_start: Vec::new(), envelope: None },
+        Some(split) => BranchResult::Open { bound: best, split, warm_start: master.resting(), envelope: None },
         // Nothing is left that changes anything: the branch is the single perturbation that it has made.
         None => search.single(branch, made),
     }
