@@ -8,7 +8,7 @@ use gcnproof_run::training::{Trained, Training, TrainingFiles};
 use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::{Settings, TrainingBound};
 use gcnproof_train::split::{Share, Split};
-use miette::{Result, WrapErr};
+use miette::Result;
 use serde_json::json;
 
 use super::input::{self, GraphArguments, LocalArguments, PassingArguments};

@@ -8,13 +8,15 @@
 //! As at representation 2 the loss of a flip is not linear in its weights. Slopes that overstate it say which flips may
 //! matter, and [`NestedLoss::excess`] what they overstate.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bound::backward::Backward;
 use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped::{Cap, change as capped_change};
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
+use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::network::Network;
 use crate::problem::slice::{LocalMatrix, Slice};
@@ -69,8 +71,7 @@ pub struct NestedUnit {
 impl NestedUnit {
     /// A unit whose affine bound at the anchor may exceed its unperturbed value by rounding errors alone.
     pub fn new(cap: Cap, unperturbed: Enclosure) -> NestedUnit {
-        // Where rounding hides the sign of a unit of representation 2, its lower line may be wrong by twice the error
-        // of its value, which is part of the error here.
+        // Twice the error is enough (docs/math.md (5.16)).
         NestedUnit { cap, anchor: Enclosure { error: 4.0 * unperturbed.error, ..unperturbed } }
     }
 
@@ -81,9 +82,23 @@ impl NestedUnit {
     }
 }
 
+/// By place in representation 3, ascending: what a flip changes of the affine bound, where that is anything.
+pub type FlipChanges = Arc<[(u32, f64)]>;
+
+/// Changes that are kept: so many entries are a few dozen megabytes.
+const KEPT: usize = 1 << 21;
+
+/// The changes by flips that were asked for: they are the same in every bound and every branch of a target.
+#[derive(Debug, Default)]
+struct KnownChanges {
+    flips: HashMap<Flip, FlipChanges>,
+    entries: usize,
+}
+
 /// The lines of a slice at the unperturbed graph.
 #[derive(Debug)]
 pub struct Nested {
+    known: Mutex<KnownChanges>,
     lines: Vec<Lines>,
     /// By place in representation 3.
     pub units: Vec<NestedUnit>,
@@ -124,7 +139,8 @@ impl Nested {
         let weights = [part(1.0), part(-1.0)];
         let mut reaching = LocalMatrix::default();
         reaching.transpose(slice.passing(2), slice.nodes(2).len());
-        Nested { lines: lines.collect(), units: units.collect(), widths: (hidden.width, width), reaching, weights }
+        let (lines, units, widths) = (lines.collect(), units.collect(), (hidden.width, width));
+        Nested { known: Mutex::default(), lines, units, widths, reaching, weights }
     }
 
     /// The weight with which a unit `i` of representation 2 enters a unit `j` of representation 3.
@@ -134,22 +150,45 @@ impl Nested {
         entries.iter().enumerate().map(|(k, a)| a * (self.weights[0][at(k)] + self.weights[1][at(k)])).sum()
     }
 
+    /// What a flip changes of the affine bounds; `reached` are the nodes of representation 2 that it reaches, with the
+    /// changes of their units.
+    pub fn changes<'c>(&self, flip: Flip, reached: impl Iterator<Item = (usize, &'c [f64])>) -> FlipChanges {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(changes) = known().flips.get(&flip) {
+            return Arc::clone(changes);
+        }
+        let mut sums = vec![0.0; self.units.len()];
+        reached.for_each(|(node, changes)| self.add_changes(node, changes, &mut sums));
+        let changes = sums.iter().enumerate().filter(|change| *change.1 != 0.0).map(|(at, &g)| (at as u32, g));
+        let changes: FlipChanges = changes.collect();
+        let mut known = known();
+        if known.entries + changes.len() > KEPT {
+            *known = KnownChanges::default();
+        }
+        known.entries += changes.len();
+        known.flips.insert(flip, Arc::clone(&changes));
+        changes
+    }
+
     /// Adds what changes `g` of the units of a node of representation 2 do to the affine bounds of representation 3.
-    pub fn add_changes(&self, node: usize, changes: &[f64], sums: &mut [f64]) {
+    fn add_changes(&self, node: usize, changes: &[f64], sums: &mut [f64]) {
         let (inputs, outputs) = self.widths;
         let lines: Vec<(f64, f64)> =
             changes.iter().enumerate().map(|(i, &g)| self.lines[node * inputs + i].changes(g)).collect();
-        let mut sent = [Vec::new(), Vec::new()];
+        // By term, along positive and along negative entries.
+        let mut sent: Vec<Vec<f64>> = Vec::new();
         for (m, entries) in self.reaching.row(node) {
             let sums = &mut sums[m * outputs..][..outputs];
-            if let &[a] = entries {
+            let mut terms = entries.iter().enumerate().filter(|entry| *entry.1 != 0.0);
+            if let (Some((k, &a)), None) = (terms.next(), terms.next()) {
                 // Through a negative entry positive weights count as negative ones.
                 let [positive, negative] = if a >= 0.0 { [0, 1] } else { [1, 0] };
-                let sent = &mut sent[positive];
+                sent.resize(2 * entries.len(), Vec::new());
+                let sent = &mut sent[2 * k + positive];
                 if sent.is_empty() {
                     sent.resize(outputs, 0.0);
                     for (i, &(up, low)) in lines.iter().enumerate().filter(|(_, line)| **line != (0.0, 0.0)) {
-                        let row = i * outputs..(i + 1) * outputs;
+                        let row = (k * inputs + i) * outputs..(k * inputs + i + 1) * outputs;
                         let parts = self.weights[positive][row.clone()].iter().zip(&self.weights[negative][row]);
                         sent.iter_mut().zip(parts).for_each(|(sum, (p, n))| *sum += p * up + n * low);
                     }
@@ -157,7 +196,7 @@ impl Nested {
                 sums.iter_mut().zip(&*sent).for_each(|(sum, sent)| *sum += a * sent);
                 continue;
             }
-            for (i, &(up, low)) in lines.iter().enumerate() {
+            for (i, &(up, low)) in lines.iter().enumerate().filter(|(_, line)| **line != (0.0, 0.0)) {
                 for (j, sum) in sums.iter_mut().enumerate() {
                     let w = self.weight(entries, i, j);
                     *sum += w * if w > 0.0 { up } else { low };
@@ -169,14 +208,12 @@ impl Nested {
     /// The loss by the bends of a backward pass, if it has any.
     pub fn loss(self: &Arc<Nested>, backward: &Backward) -> Option<NestedLoss> {
         let (inputs, outputs) = self.widths;
-        let bends: Vec<(usize, f64)> =
-            backward.bends().iter().copied().enumerate().filter(|bend| bend.1 > 0.0).collect();
-        if bends.is_empty() {
+        if backward.bends().is_empty() {
             return None;
         }
         let mut loss = NestedLoss {
             nested: Arc::clone(self),
-            bends,
+            bends: backward.bends().to_vec(),
             up: vec![0.0; self.lines.len()],
             down: vec![0.0; self.lines.len()],
             size: vec![0.0; self.lines.len()],
@@ -223,8 +260,8 @@ impl Nested {
 #[derive(Debug)]
 pub struct NestedLoss {
     nested: Arc<Nested>,
-    /// Places in representation 3, and weights.
-    bends: Vec<(usize, f64)>,
+    /// Weights by place in representation 3, not negative.
+    bends: Vec<f64>,
     /// By place in representation 2: slopes of the loss for a rise and for a fall that overstate it.
     up: Vec<f64>,
     down: Vec<f64>,
@@ -241,7 +278,7 @@ impl NestedLoss {
 
     /// The base of each bend: its weight, and the bound of the activation at the anchor.
     pub fn bases(&self) -> impl Iterator<Item = (f64, Enclosure)> + '_ {
-        self.bends.iter().map(|&(at, c)| {
+        self.bends.iter().copied().enumerate().filter(|bend| bend.1 > 0.0).map(|(at, c)| {
             let Enclosure { value, error } = self.nested.units[at].anchor;
             // A level above zero leaves room for all rounding errors.
             let exact = value < 0.0 && self.nested.units[at].cap.level > 0.0;
@@ -252,24 +289,25 @@ impl NestedLoss {
 
     /// What the slopes overstate of a flip of the slice's node `n` by weights `row`: the excess, the size of what was
     /// summed for it, and the number of terms.
-    pub fn excess(&self, slice: &Slice, n: usize, sign: f64, row: &[f64]) -> (f64, f64, usize) {
+    pub fn excess(&self, slice: &Slice, n: usize, flip: Flip, sign: f64, row: &[f64]) -> (f64, f64, usize) {
         let (inputs, _) = self.nested.widths;
-        let mut sums = vec![0.0; self.nested.units.len()];
-        let mut changes = vec![0.0; inputs];
+        let mut changes = Vec::new();
         let (mut overstated, mut size) = (0.0, 0.0);
         for (_, m, entries) in slice.reaching(n) {
-            for (i, change) in changes.iter_mut().enumerate() {
+            for i in 0..inputs {
                 let terms = entries.iter().zip(row[i..].iter().step_by(inputs));
                 let (g, magnitude) =
                     terms.fold((0.0, 0.0), |(g, magnitude), (a, w)| (g + sign * a * w, magnitude + (a * w).abs()));
                 let at = m * inputs + i;
                 overstated += if g > 0.0 { self.up[at] * g } else { -self.down[at] * g };
                 size += self.size[at] * (magnitude + FLOOR);
-                *change = g;
+                changes.push(g);
             }
-            self.nested.add_changes(m, &changes, &mut sums);
         }
-        let lost: f64 = self.bends.iter().map(|&(at, c)| c * self.nested.units[at].change(sums[at])).sum();
+        let reached = slice.reaching(n).map(|(_, m, _)| m).zip(changes.chunks(inputs.max(1)));
+        // A change of nothing takes nothing.
+        let taken = |&(at, g): &(u32, f64)| self.bends[at as usize] * self.nested.units[at as usize].change(g);
+        let lost: f64 = self.nested.changes(flip, reached).iter().map(taken).sum();
         // Every product is counted in the slopes and in the loss.
         (overstated - lost, 4.0 * size, self.terms)
     }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::bound::activation::{self, Columns};
 use crate::bound::attributes::Attributes;
+use crate::bound::backward::Located;
 use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::capped::Cap;
@@ -25,6 +26,7 @@ use crate::problem::forward::{Representation, forward};
 use crate::problem::graph::Graph;
 use crate::problem::limits::{Clock, Watch};
 use crate::problem::network::Network;
+use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 /// A problem with what all targets share: the unperturbed forward pass, the activation bounds and the ordered
@@ -159,20 +161,32 @@ impl Prepared {
             workspace.slice.cut(self.network(), l, nodes[row] as usize);
             workspace.selection.forget();
             workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &below[0]);
+            let nested = below.get(1).map(|third| {
+                let Workspace { slice, hidden, .. } = &*workspace;
+                Arc::new(Nested::new(self.network(), slice, hidden, &self.unperturbed[1], third))
+            });
             for unit in 0..width {
                 if lower[unit] >= 0.0 || upper[unit] <= 0.0 || late.is_late() {
                     continue;
                 }
+                // The unit itself as the objective: its minimum is R, and minus the minimum of its negative is S.
+                // A comparison with NaN is false: the interval stays.
+                let tighter = |sign: f64, bound: Enclosure, slot: &mut f64| {
+                    let bound = sign * bound.lower();
+                    if sign * bound > sign * *slot {
+                        *slot = bound;
+                    }
+                };
                 for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
-                    // The unit itself as the objective: its minimum is R, and minus the minimum of its negative is S.
                     workspace.backward.run(self.network(), &workspace.slice, below, &[(unit, sign)]);
                     let paper = self.evaluate_with(workspace, Relaxation::Paper, below);
-                    for bound in [paper, self.evaluate_capped(workspace)] {
-                        let bound = sign * bound.lower();
-                        // A comparison with NaN is false: the interval stays.
-                        if sign * bound > sign * *slot {
-                            *slot = bound;
-                        }
+                    tighter(sign, paper, slot);
+                    tighter(sign, self.evaluate_capped(workspace), slot);
+                }
+                let unstable = lower[unit] < 0.0 && upper[unit] > 0.0;
+                for nested in nested.iter().filter(|_| unstable) {
+                    for (sign, slot) in [(1.0, &mut lower[unit]), (-1.0, &mut upper[unit])] {
+                        tighter(sign, self.evaluate_bent(nested, below, &[(unit, sign)], workspace), slot);
                     }
                 }
                 if l == 3 && lower[unit] < 0.0 && upper[unit] > 0.0 {
@@ -181,6 +195,28 @@ impl Prepared {
             }
         });
         bounds
+    }
+
+    /// The bound of a unit above representation 3 as the objective, by the capped bounds of representation 3
+    /// (docs/math.md (5.15)). Where lines from below are concerned, a unit counts as active if it can be so by more than
+    /// it can be inactive, which is what a checker takes by default.
+    fn evaluate_bent(
+        &self,
+        nested: &Arc<Nested>,
+        below: &[LayerBounds],
+        objective: Objective,
+        workspace: &mut Workspace,
+    ) -> Enclosure {
+        let Workspace { slice, backward, relaxed, hidden, multipliers, .. } = &mut *workspace;
+        let bounds = Located::Graph(below);
+        let slope = |_: usize, _: usize, (a, r, s): (f64, f64, f64)| {
+            let lower_line = a > 0.0 && r < 0.0 && s > 0.0;
+            lower_line.then_some(if r + s > 0.0 { a } else { 0.0 })
+        };
+        backward.run_nested(self.network(), slice, bounds, objective, slope, |_, a| (-a).max(0.0));
+        multipliers.anchored(hidden, backward);
+        relaxed.mixed(backward, hidden, &multipliers.weights, nested.loss(backward));
+        self.worst(workspace, &Decided::default())
     }
 
     /// The cap of a unit of representation 3, from the changes of its affine bound in the flips (docs/math.md (5.14)).

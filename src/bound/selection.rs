@@ -123,7 +123,7 @@ impl Slopes {
             }
         }
         if let Some(nested) = &self.nested {
-            let (more, magnitude, count) = nested.excess(slice, n, sign, row);
+            let (more, magnitude, count) = nested.excess(slice, n, flip, sign, row);
             (excess, size, terms) = (excess + more, size + magnitude, terms + count);
         }
         let surely = excess - error_of(terms + 8, size);

@@ -375,7 +375,7 @@ impl Master for SimplexMaster<'_> {
             coefficients.push((eta, 1.0));
         }
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
-        let minus = self.simplex.add_variable(0.0, f64::INFINITY);
+        let minus = self.simplex.add_opposite(plus, 0.0);
         self.simplex.add_row(&coefficients, fixed, plus, minus);
         self.rows.push(FlipRow { flip, plus, reach, envelope_slopes });
     }

@@ -170,7 +170,7 @@ pub fn relaxed_optimum_until(
         let bounds = &bounds_in(prepared, &workspace.slice);
         let (slice, hidden) = (&workspace.slice, &workspace.hidden);
         let layers = Layers::new(network, hidden, bounds, objective, &[], AllowedLines::Chord, None);
-        let mut master = LayeredMaster::new(layers, slice, bounds, global);
+        let mut master = LayeredMaster::new(layers, slice, bounds, global, None);
         let mut pricing = RelaxedPricing { prepared, objective, bounds, workspace, best, stop };
         let start = pricing.selected(&master);
         generate(&mut master, &space, start, &mut pricing);

@@ -4,6 +4,8 @@
 //! masters have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is
 //! feasible, and that is all that its user needs.
 
+use pulp::{Arch, Simd, WithSimd};
+
 use super::limits::Clock;
 
 /// A variable of the tableau.
@@ -14,6 +16,17 @@ struct Variable {
     at_upper: bool,
     /// The row in which it is basic.
     row: Option<usize>,
+    /// Its entries: this column, or minus this column.
+    column: usize,
+    negative: bool,
+}
+
+impl Variable {
+    /// Its entry in a row.
+    #[inline]
+    fn entry(&self, row: &[f64]) -> f64 {
+        if self.negative { -row[self.column] } else { row[self.column] }
+    }
 }
 
 /// The tableau.
@@ -22,13 +35,15 @@ pub struct Simplex {
     variables: Vec<Variable>,
     /// `c_j − c_B B⁻¹ A_j`.
     reduced: Vec<f64>,
-    /// `B⁻¹ A`, one entry per variable.
+    /// `B⁻¹ A`, one entry per column: a variable and its opposite share one.
     rows: Vec<Vec<f64>>,
+    columns: usize,
     basis: Vec<usize>,
     /// Values of the basic variables.
     values: Vec<f64>,
     objective: f64,
     clock: Option<Clock>,
+    arch: Arch,
 }
 
 /// Entries below this are taken for zero.
@@ -45,7 +60,8 @@ impl Simplex {
 
     /// Adds a variable with cost `cost` that no row has yet, resting at zero.
     pub fn add_variable(&mut self, cost: f64, upper: f64) -> usize {
-        self.variables.push(Variable { upper, at_upper: false, row: None });
+        self.variables.push(Variable { upper, at_upper: false, row: None, column: self.columns, negative: false });
+        self.columns += 1;
         self.reduced.push(cost);
         for row in &mut self.rows {
             row.push(0.0);
@@ -53,19 +69,32 @@ impl Simplex {
         self.variables.len() - 1
     }
 
+    /// Adds a variable without an upper bound that enters every row as minus another one, which is new, resting at
+    /// zero.
+    pub fn add_opposite(&mut self, other: usize, cost: f64) -> usize {
+        let column = self.variables[other].column;
+        self.variables.push(Variable { upper: f64::INFINITY, at_upper: false, row: None, column, negative: true });
+        self.reduced.push(cost);
+        self.variables.len() - 1
+    }
+
     /// Adds a variable to rows that are there already, resting at one of its bounds, whose effect there is part of the
     /// current values. `column` has one coefficient per row, `plus` names the variable that each row was added with.
     pub fn add_column(&mut self, cost: f64, upper: f64, at_upper: bool, column: &[f64], plus: &[usize]) -> usize {
         // The columns of the rows' own variables hold the inverse of the basis.
+        let entries = column.iter().zip(plus).filter(|(coefficient, _)| **coefficient != 0.0);
+        let entries: Vec<(f64, usize)> = entries.map(|(&coefficient, &own)| (coefficient, own)).collect();
         let mut reduced = cost;
-        for (&coefficient, &own) in column.iter().zip(plus) {
+        for &(coefficient, own) in &entries {
             reduced += (1.0 + self.reduced[own]) * coefficient;
         }
+        let places: Vec<(f64, usize)> =
+            entries.iter().map(|&(coefficient, own)| (coefficient, self.variables[own].column)).collect();
         for row in &mut self.rows {
-            let entry = column.iter().zip(plus).map(|(&coefficient, &own)| row[own] * coefficient).sum();
-            row.push(entry);
+            row.push(places.iter().map(|&(coefficient, own)| row[own] * coefficient).sum());
         }
-        self.variables.push(Variable { upper, at_upper, row: None });
+        self.variables.push(Variable { upper, at_upper, row: None, column: self.columns, negative: false });
+        self.columns += 1;
         self.reduced.push(reduced);
         if at_upper {
             self.objective += cost * upper;
@@ -73,21 +102,21 @@ impl Simplex {
         self.variables.len() - 1
     }
 
-    /// Adds the equation `Σ coefficient·x = right`, whose variable `plus` (coefficient `+1`) or `minus` (coefficient
-    /// `−1`) becomes basic, whichever makes it feasible. Both must be new, unbounded above, and have the costs given.
+    /// Adds the equation `Σ coefficient·x = right`, whose variable `plus` (coefficient `+1`) or `minus`, its opposite,
+    /// becomes basic, whichever makes it feasible. Both must be new, unbounded above, and have the costs given.
     pub fn add_row(&mut self, coefficients: &[(usize, f64)], right: f64, plus: usize, minus: usize) {
-        let mut row = vec![0.0; self.variables.len()];
+        let mut row = vec![0.0; self.columns];
         for &(j, coefficient) in coefficients {
-            row[j] += coefficient;
+            row[self.variables[j].column] += coefficient;
         }
-        row[plus] = 1.0;
-        row[minus] = -1.0;
-        let residual = right - row.iter().enumerate().map(|(j, entry)| entry * self.value(j)).sum::<f64>();
+        row[self.variables[plus].column] = 1.0;
+        let own = self.variables.iter().enumerate().filter(|(_, variable)| !variable.negative);
+        let residual = right - own.map(|(j, variable)| row[variable.column] * self.value(j)).sum::<f64>();
         // Express the row in the non-basic variables.
-        for i in 0..self.rows.len() {
-            let factor = row[self.basis[i]];
+        for (other, &basic) in self.rows.iter().zip(&self.basis) {
+            let factor = self.variables[basic].entry(&row);
             if factor != 0.0 {
-                for (entry, other) in row.iter_mut().zip(&self.rows[i]) {
+                for (entry, other) in row.iter_mut().zip(other) {
                     *entry -= factor * other;
                 }
             }
@@ -97,8 +126,8 @@ impl Simplex {
             row.iter_mut().for_each(|entry| *entry = -*entry);
         }
         let cost = self.reduced[entering];
-        for (reduced, entry) in self.reduced.iter_mut().zip(&row) {
-            *reduced -= cost * entry;
+        for (reduced, variable) in self.reduced.iter_mut().zip(&self.variables) {
+            *reduced -= cost * variable.entry(&row);
         }
         self.objective += cost * residual.abs();
         self.variables[entering].row = Some(self.rows.len());
@@ -129,7 +158,7 @@ impl Simplex {
     /// Improves until optimal, or until `limit` steps are done. Returns whether it is optimal.
     pub fn maximise(&mut self, limit: usize) -> bool {
         let mut stalled = 0;
-        let large = self.rows.len().saturating_mul(self.variables.len()) > LARGE;
+        let large = self.rows.len().saturating_mul(self.columns) > LARGE;
         for step in 0..limit {
             // A step costs microseconds in small tableaus and milliseconds in large ones.
             if (large || step % 16 == 15) && self.clock.as_ref().is_some_and(Clock::is_late) {
@@ -166,8 +195,9 @@ impl Simplex {
         let direction = if self.variables[entering].at_upper { -1.0 } else { 1.0 };
         let mut longest = self.variables[entering].upper;
         let mut leaving: Option<(usize, bool)> = None;
-        for (i, row) in self.rows.iter().enumerate() {
-            let change = -row[entering] * direction;
+        let column: Vec<f64> = self.rows.iter().map(|row| self.variables[entering].entry(row)).collect();
+        for (i, entry) in column.iter().enumerate() {
+            let change = -entry * direction;
             let (room, to_upper) = if change < -TINY {
                 (self.values[i].max(0.0) / -change, false)
             } else if change > TINY {
@@ -176,7 +206,7 @@ impl Simplex {
                 continue;
             };
             // Among equals the larger pivot is the safer one.
-            let better = leaving.is_none_or(|(l, _)| row[entering].abs() > self.rows[l][entering].abs());
+            let better = leaving.is_none_or(|(l, _)| entry.abs() > column[l].abs());
             if room < longest - TINY || (room <= longest && better) {
                 longest = room.min(longest);
                 leaving = Some((i, to_upper));
@@ -186,33 +216,25 @@ impl Simplex {
             return false;
         }
         let start = if direction < 0.0 { self.variables[entering].upper } else { 0.0 };
-        for (i, row) in self.rows.iter().enumerate() {
-            self.values[i] -= row[entering] * direction * longest;
+        for (value, entry) in self.values.iter_mut().zip(&column) {
+            *value -= entry * direction * longest;
         }
         self.objective += self.reduced[entering] * direction * longest;
         match leaving {
             None => self.variables[entering].at_upper = direction > 0.0,
-            Some((i, to_upper)) => self.pivot(i, entering, start + direction * longest, to_upper),
+            Some((i, to_upper)) => self.pivot(i, entering, &column, start + direction * longest, to_upper),
         }
         true
     }
 
-    fn pivot(&mut self, i: usize, entering: usize, value: f64, to_upper: bool) {
-        let pivot = self.rows[i][entering];
+    /// Makes a variable basic in row `i`; `column` has its entries.
+    fn pivot(&mut self, i: usize, entering: usize, column: &[f64], value: f64, to_upper: bool) {
         let mut row = std::mem::take(&mut self.rows[i]);
-        row.iter_mut().for_each(|entry| *entry /= pivot);
-        for other in &mut self.rows {
-            // The row that was taken out is empty.
-            let factor = other.get(entering).copied().unwrap_or(0.0);
-            if factor != 0.0 {
-                for (entry, unit) in other.iter_mut().zip(&row) {
-                    *entry -= factor * unit;
-                }
-            }
-        }
+        row.iter_mut().for_each(|entry| *entry /= column[i]);
+        self.arch.dispatch(Elimination { rows: &mut self.rows, row: &row, column });
         let factor = self.reduced[entering];
-        for (reduced, unit) in self.reduced.iter_mut().zip(&row) {
-            *reduced -= factor * unit;
+        for (reduced, variable) in self.reduced.iter_mut().zip(&self.variables) {
+            *reduced -= factor * variable.entry(&row);
         }
         self.rows[i] = row;
         let leaving = std::mem::replace(&mut self.basis[i], entering);
@@ -220,6 +242,37 @@ impl Simplex {
         self.variables[leaving].at_upper = to_upper;
         self.variables[entering].row = Some(i);
         self.values[i] = value;
+    }
+}
+
+/// Subtracts the row of a pivot from all others, each with its factor, compiled for the widest vectors of the machine
+/// it runs on. The row that was taken out is empty.
+struct Elimination<'a> {
+    rows: &'a mut [Vec<f64>],
+    row: &'a [f64],
+    column: &'a [f64],
+}
+
+impl WithSimd for Elimination<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let others =
+            self.rows.iter_mut().zip(self.column).filter(|(other, factor)| **factor != 0.0 && !other.is_empty());
+        let entries: Vec<(usize, f64)> = self.row.iter().copied().enumerate().filter(|one| one.1 != 0.0).collect();
+        // Where most entries are zero, the others are few enough to be looked up.
+        if 8 * entries.len() < self.row.len() {
+            for (other, &factor) in others {
+                entries.iter().for_each(|&(at, unit)| other[at] -= factor * unit);
+            }
+            return;
+        }
+        for (other, &factor) in others {
+            for (entry, unit) in other.iter_mut().zip(self.row) {
+                *entry -= factor * unit;
+            }
+        }
     }
 }
 
@@ -233,7 +286,7 @@ mod tests {
         let mut simplex = Simplex::default();
         let x = simplex.add_variable(1.0, 1.0);
         let s = simplex.add_variable(-3.0, f64::INFINITY);
-        let t = simplex.add_variable(0.0, f64::INFINITY);
+        let t = simplex.add_opposite(s, 0.0);
         simplex.add_row(&[(x, -2.0)], -1.0, s, t);
         assert!(simplex.maximise(100));
         assert!((simplex.value(x) - 0.5).abs() < 1e-12 && (simplex.objective() - 0.5).abs() < 1e-12);
@@ -248,7 +301,7 @@ mod tests {
         assert_eq!((simplex.value(x), simplex.value(y), simplex.objective()), (1.0, 1.0, 3.0));
         for right in [1.5, 0.5] {
             let s = simplex.add_variable(-10.0, f64::INFINITY);
-            let t = simplex.add_variable(0.0, f64::INFINITY);
+            let t = simplex.add_opposite(s, 0.0);
             // s − t − x − y = −right: s pays for every bit that x + y exceeds the right side.
             simplex.add_row(&[(x, -1.0), (y, -1.0)], -right, s, t);
             assert!(simplex.maximise(100));

@@ -34,14 +34,14 @@ impl Fast<'_> {
 
     /// The same, with the hints that give them.
     ///
-    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2; the better of them
-    /// and of propagation is kept.
+    /// The paper's dual bound and the bound by levels, both with the dual's defaults above layer 2, and above layer 3
+    /// the bound by levels of layers 2 and 3; the best of them and of propagation is kept.
     pub(crate) fn expand(&self, l: usize, node: u32, mut keep: impl FnMut(UnitLists)) -> Bounds {
         let slice = Slice::new(self.network.exact, l, node);
         let mut target = FastTarget::new(self, &slice);
         self.work.begin_bounds();
-        // Two bounds of either side of a unit.
-        let (cost, mut counted) = (4 * slice.steps(), steps());
+        // Two or three bounds of either side of a unit.
+        let (cost, mut counted) = (if l > 3 { 6 } else { 4 } * slice.steps(), steps());
         let below: Vec<Bounds> = slice.nodes(l - 1).iter().map(|&n| self.below(l - 1, n)).collect();
         let mut bounds = target.propagate(l, &below).swap_remove(0);
         for (unit, (lower, upper)) in bounds.iter_mut().enumerate() {
@@ -56,17 +56,26 @@ impl Fast<'_> {
                 continue;
             }
             let mut lists = [Vec::new(), Vec::new()];
-            for (dual, cap) in [(2, false), (3, true)] {
-                let short = Short { dual: Some(dual), cap, ..Short::default() };
+            let nested = Short { cap: true, nested: true, ..Short::default() };
+            let leaves = [(2, false), (3, true)].map(|(dual, cap)| Short { dual: Some(dual), cap, ..Short::default() });
+            for short in leaves.into_iter().chain((l > 3).then_some(nested)) {
+                // Bends of layer 3 are worth their cost only where a unit may still have either sign.
+                let settled = !lower.is_negative() || !Up::is_positive(*upper);
+                if short.nested && (settled || self.network.exact.is_linear(l, unit)) {
+                    continue;
+                }
                 for (side, sign) in [(0, 1), (1, -1)] {
                     let attempt = target.attempt(&[(unit as u32, sign)], &Path::default(), &short, false);
                     let Attempt::Hints(hints, bound) = attempt else { continue };
+                    let before = (*lower, *upper);
                     if side == 0 {
                         *lower = -(-*lower).least(-bound);
                     } else {
                         *upper = upper.least(-bound);
                     }
-                    lists[side].push(*hints);
+                    if !short.nested || (*lower, *upper) != before {
+                        lists[side].push(*hints);
+                    }
                 }
             }
             keep(UnitLists { unit: unit as u32, both: lists });

@@ -70,8 +70,15 @@ pub struct LayeredMaster<'a> {
 }
 
 impl<'a> LayeredMaster<'a> {
-    /// A master that knows no flip. `bounds` are those of the slice's units at representations `2 … L−1`.
-    pub fn new(layers: Layers<'a>, slice: &Slice, bounds: &[LayerBounds], global: usize) -> LayeredMaster<'a> {
+    /// A master that knows no flip. `bounds` are those of the slice's units at representations `2 … L−1`, `resting` is
+    /// where units rest at first, if a master of the same slice has said so ([`resting`](Self::resting)).
+    pub fn new(
+        layers: Layers<'a>,
+        slice: &Slice,
+        bounds: &[LayerBounds],
+        global: usize,
+        resting: Option<&[bool]>,
+    ) -> LayeredMaster<'a> {
         let mut master = LayeredMaster {
             layers,
             bounds: bounds.to_vec(),
@@ -92,7 +99,8 @@ impl<'a> LayeredMaster<'a> {
         };
         master.pass(slice, |_, _| None);
         // Twice: activations above depend on where the units below rest.
-        for _ in 0..2 {
+        let known = resting.is_some_and(|resting| master.layers.rest_as(resting));
+        for _ in 0..if known { 0 } else { 2 } {
             master.state = master.layers.state(slice, std::iter::empty()).0;
             let coefficients = &master.coefficients;
             master.layers.rest(&master.state, |place| coefficients[place.l - 2][place.at]);
@@ -130,13 +138,20 @@ impl<'a> LayeredMaster<'a> {
         flips.into_iter().for_each(|flip| self.add(space, slice, flip));
     }
 
+    /// The rows that are tightest at the solution, for the masters of branches: units rest there at about the optimum.
+    pub fn resting(&mut self) -> Vec<bool> {
+        let coefficients = &self.coefficients;
+        self.layers.rest(&self.state, |place| coefficients[place.l - 2][place.at]);
+        self.layers.resting()
+    }
+
     fn add_variable(&mut self, flip: Option<Flip>, effect: Effect, mut coefficients: Vec<(usize, f64)>) {
         for (&(place, row), &multiplier) in &self.rows {
             coefficients.push((multiplier, -self.layers.change(&effect, place, row)));
         }
         // The multiplier of the bound `x ≤ 1`, and the slack that takes what is missing in the other direction.
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
-        let minus = self.simplex.add_variable(0.0, f64::INFINITY);
+        let minus = self.simplex.add_opposite(plus, 0.0);
         self.simplex.add_row(&coefficients, -effect.objective, plus, minus);
         self.variables.push(MasterVariable { flip, effect, plus });
     }

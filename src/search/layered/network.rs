@@ -220,6 +220,7 @@ impl<'a> Layers<'a> {
         let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = if present { -1.0 } else { 1.0 };
         let mut active = vec![0.0; self.value.len()];
+        let (mut reached, mut changes) = (Vec::new(), Vec::new());
         for (_, m, entries) in slice.rows_of(flip) {
             layer.changes(sign, entries, flip.attribute as usize, &mut gains);
             for (j, &g) in gains.iter().enumerate() {
@@ -231,13 +232,15 @@ impl<'a> Layers<'a> {
                     if unit.is_loose() && unit.rest == Constraint::Capped { capped } else { self.slope(unit) * g };
                 effect.first.push((at, g, capped));
             }
-            if let Some(nested) = &self.nested {
-                effect.nested.resize(nested.units.len(), 0.0);
-                nested.add_changes(m, &gains, &mut effect.nested);
-            }
+            reached.push(m);
+            changes.append(&mut gains);
         }
         if let Some(nested) = &self.nested {
-            effect.nested.iter_mut().zip(&nested.units).for_each(|(g, unit)| *g = unit.change(*g));
+            effect.nested.resize(nested.units.len(), 0.0);
+            let reached = reached.into_iter().zip(changes.chunks(layer.outputs().max(1)));
+            for &(at, g) in nested.changes(flip, reached).iter() {
+                effect.nested[at as usize] = nested.units[at as usize].change(g);
+            }
         }
         effect.first.sort_unstable_by_key(|change| change.0);
         self.pass_on(slice, 2, active, &mut effect);
@@ -359,6 +362,33 @@ impl<'a> Layers<'a> {
             };
             self.units[l - 2][at].rest = rest;
         }
+    }
+
+    /// Where all units rest, two bits a unit.
+    pub fn resting(&self) -> Vec<bool> {
+        let bits = |unit: &RelaxedUnit| match unit.rest {
+            Constraint::Zero | Constraint::Sign => [false, false],
+            Constraint::Input => [false, true],
+            Constraint::Chord => [true, false],
+            Constraint::Capped => [true, true],
+        };
+        self.units.iter().flatten().flat_map(bits).collect()
+    }
+
+    /// Puts all units where those of a network of the same size rest; says whether it is one.
+    pub fn rest_as(&mut self, resting: &[bool]) -> bool {
+        if resting.len() != 2 * self.units.iter().map(Vec::len).sum::<usize>() {
+            return false;
+        }
+        for (unit, bits) in self.units.iter_mut().flatten().zip(resting.chunks(2)) {
+            unit.rest = match bits {
+                [false, false] => Constraint::Zero,
+                [false, _] => Constraint::Input,
+                [true, true] if unit.capped => Constraint::Capped,
+                _ => Constraint::Chord,
+            };
+        }
+        true
     }
 }
 

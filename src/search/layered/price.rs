@@ -80,7 +80,8 @@ pub(in crate::search) fn price_layers(
     let Workspace { slice, hidden, local_bounds, multipliers, .. } = &*search.workspace;
     let (signs, lines) = (&multipliers.signs, AllowedLines::All);
     let layers = Layers::new(prepared.network(), hidden, local_bounds, &objective, signs, lines, nested);
-    let mut master = LayeredMaster::new(layers, slice, local_bounds, global);
+    let resting = branch.warm_start.as_deref();
+    let mut master = LayeredMaster::new(layers, slice, local_bounds, global, resting);
     master.until(search.clock.clone());
     let known = search.latest(global, &branch.decided);
     let mut pricing =
@@ -105,7 +106,7 @@ pub(in crate::search) fn price_layers(
     let unit = loosest.map(|place| if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) });
     let coefficients = search.workspace.backward.coefficients().0.to_vec();
     match unit.or_else(|| choose_split(search, branch, &coefficients, &suggestion)) {
-        Some(split) => BranchResult::Open { bound: best, split, warm_start: Vec::new(), envelope: None },
+        Some(split) => BranchResult::Open { bound: best, split, warm_start: master.resting(), envelope: None },
         // Nothing is left that changes anything: the branch is the single perturbation that it has made.
         None => search.single(branch, made),
     }
