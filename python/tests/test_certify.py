@@ -202,8 +202,11 @@ def test_labels_as_the_class_to_be_kept(problem):
     assert (results.reference == graph.labels).all()
     assert (results.robust == (results.predicted == graph.labels)).all()
     without = gcnproof.Graph(graph.adjacency, graph.attributes)
-    with pytest.raises(gcnproof.InputError, match='class_ labels: node 0 has no label'):
+    with pytest.raises(gcnproof.InputError, match="class_='labels', but the graph has no labels"):
         gcnproof.certify(network, without, 1, 1, class_="labels", progress=False)
+    some = gcnproof.Graph(graph.adjacency, graph.attributes, np.where(np.arange(9) == 0, -1, graph.labels))
+    with pytest.raises(gcnproof.InputError, match="class_='labels': node 0 has no label\n  help: use class_='predicted'"):
+        gcnproof.certify(network, some, 1, 1, class_="labels", progress=False)
 
 
 @pytest.mark.parametrize(

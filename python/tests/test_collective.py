@@ -241,9 +241,10 @@ def test_what_cannot_be_asked_is_refused():
     refused("time_limit limits a search", time_limit=1.0, complete=False)
     refused("resume=True without a file", resume=True)
     refused("no such file", radii="nothing.jsonl")
-    unlabelled = gcnproof.Graph(graph.adjacency, graph.attributes)
-    with pytest.raises(gcnproof.InputError, match="no prediction agrees with a label"):
-        gcnproof.collective(network, unlabelled, 2, 1, class_="labels", progress=False)
+    wrong = (gcnproof.logits(network, graph).argmax(1) + 1) % 3
+    for labels, words in ((None, "class_='labels', but the graph has no labels"), (wrong, "no prediction agrees with a label")):
+        with pytest.raises(gcnproof.InputError, match=words):
+            gcnproof.collective(network, gcnproof.Graph(graph.adjacency, graph.attributes, labels), 2, 1, class_="labels", progress=False)
     with pytest.raises(gcnproof.InputError, match="the model comes first"):
         gcnproof.collective(graph, network, 2, 1, progress=False)
 
