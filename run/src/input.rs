@@ -73,7 +73,11 @@ pub fn read_model(path: &Path, options: &ModelOptions) -> Result<ModelFile> {
 /// Why a file is no model; what was found in its place is told.
 fn no_model(path: &Path, error: FileError) -> miette::Report {
     let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true };
-    let told = |what: &str| miette!(help = ORDER, "{}: is {what}, but a model is expected here", path.display());
+    let told = |what: &str| {
+        let unfinished = "go on with the training: its `gcnproof train` command with --resume writes the model";
+        let help = if what.contains("checkpoint") { unfinished } else { ORDER };
+        miette!(help = help, "{}: is {what}, but a model is expected here", path.display())
+    };
     match contents_of(path) {
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),

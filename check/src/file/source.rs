@@ -10,8 +10,8 @@ use std::path::Path;
 /// If it cannot be read, or is a graph, a model or a table of results instead.
 pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
     let unreadable = |error| format!("{}: cannot be read: {error}", path.display());
-    if path.is_dir() {
-        return Err(format!("{}: is a folder{}", path.display(), proofs_in(path)));
+    if let Some(problem) = folder(path) {
+        return Err(format!("{}: {problem}", path.display()));
     }
     let mut file = File::open(path).map_err(unreadable)?;
     let mut start = Vec::new();
@@ -36,15 +36,16 @@ const ENCODINGS: [(&[u8], &str); 2] = [
     (b"\xef\xbb\xbf", "begins with a byte order mark, which an editor has added: save it as UTF-8 without one"),
 ];
 
-/// What `collective` writes into the folder, in words.
-fn proofs_in(folder: &Path) -> String {
-    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let first = names.filter_map(|name| name.into_string().ok()).filter(|name| name.starts_with("Q-")).min();
-    first.map_or_else(String::new, |name| {
-        format!(
-            " of `collective`, with a file of proofs for each budget: give one of them, such as {}",
-            folder.join(name).display()
-        )
+/// Why a folder is no file of proofs; `collective` writes one for each budget into a folder.
+fn folder(path: &Path) -> Option<String> {
+    let names = path.is_dir().then(|| std::fs::read_dir(path).into_iter().flatten().flatten())?;
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    Some(match names.filter(|name| name.starts_with("Q-")).min() {
+        Some(name) => format!(
+            "is a folder of `collective`, with a file of proofs for each budget: give one of them, such as {}",
+            path.join(name).display()
+        ),
+        None => "cannot be read: it is a folder".into(),
     })
 }
 

@@ -179,7 +179,7 @@ fn another_run_is_not_resumed_and_nothing_is_lost() {
     let before = std::fs::read(&out).unwrap();
     let refused = with("3", &["--resume"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("global"), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("-Q 2"), "{}", text(&refused.stderr));
     assert_eq!(std::fs::read(&out).unwrap(), before);
     assert!(with("3", &["--force"]).status.success());
     // A file that is not ours is not overwritten.
@@ -217,7 +217,7 @@ fn matrices_are_told_apart_by_their_rows() {
     assert!(run(&matrices[0], &["--resume"]).status.success());
     let refused = run(&matrices[1], &["--resume"]);
     let message = text(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && message.contains("message_passing"), "{message}");
+    assert!(refused.status.code() == Some(2) && message.contains("--message-passing"), "{message}");
     // Nor does the one stand for the other in a proof.
     let check = |matrix: &str| {
         gcnproof(&["check", graph, model, proofs.to_str().unwrap(), "--message-passing", matrix]).status.code()
@@ -406,7 +406,7 @@ fn removed_edges_on_the_command_line() {
     }
     let other = ["certify", GRAPH, MODEL, "--edges", "remove", "-E", "4", "-e", "2", "--nodes", "0-99", "--complete"];
     let done = gcnproof(&[&other[..], &["--proofs", &proofs, "--out", &path("other.csv"), "--resume"]].concat());
-    assert!(text(&done.stderr).contains("its proofs are about another"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("its proofs are of another run"), "{}", text(&done.stderr));
     let frozen = path("frozen.txt");
     let witness = &read.iter().find(|row| !row.witness.is_empty()).unwrap();
     let ends: Vec<String> = witness.witness.iter().map(|edge| format!("{}\n{}\n", edge.1, edge.0)).collect();

@@ -121,14 +121,21 @@ impl Description {
 /// Which inputs have changed.
 fn inputs(before: &Identity, now: &Identity) -> Vec<String> {
     let part = |identity: &Identity| identity.part.as_ref().map(|part| part.number);
-    let passing = |identity: &Identity| identity.message_passing.join(",");
+    let passing = |identity: &Identity| match identity.message_passing.join(",") {
+        rules if rules.contains("matrix:") => "another matrix".to_string(),
+        rules => rules,
+    };
     let changed = [
         (before.graph != now.graph, "the graph is another one".to_string()),
         (before.model != now.model, "the model is another one".to_string()),
         (before.part != now.part && part(before) != part(now), "it is about another part of the graph".to_string()),
         (
             before.message_passing != now.message_passing,
-            format!("messages were passed by {:.60}, and now by {:.60}", passing(before), passing(now)),
+            format!(
+                "messages were passed by {:.60}, and are now by {:.60} (--message-passing)",
+                passing(before),
+                passing(now)
+            ),
         ),
     ];
     changed.into_iter().filter(|(is_other, _)| *is_other).map(|(_, words)| words).collect()
