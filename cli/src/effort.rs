@@ -54,8 +54,8 @@ pub struct SearchArguments {
     /// Search without a time limit, unless --time-limit sets one
     #[arg(long, help_heading = "Effort", hide_short_help = true)]
     complete: bool,
-    /// Stop the search for a node (in radius: at one Q) after so many seconds; it then stays undecided [default: 5; none with
-    /// --complete or --minimize]
+    /// Stop the search for a node (in radius: at one Q) after so many seconds, those for its bounds included; what is
+    /// not decided by then stays undecided [default: 5; none with --complete or --minimize]
     #[arg(long, value_name = "SECONDS", conflicts_with = "bounds_only", help_heading = "Effort", value_parser = seconds)]
     time_limit: Option<f64>,
     /// Stop the search for a class pair after so many nodes of its search tree

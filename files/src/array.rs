@@ -154,17 +154,19 @@ impl Array {
         if self.header.element == Element::Object {
             return pickled(&self.file, &self.name, &self.header);
         }
-        let conversion = match wanted.split_whitespace().next() {
-            Some("integers") => ".astype(np.int64)",
-            Some("names") => ".astype(str)",
-            _ => ".astype(np.float64)",
+        let text = matches!(self.header.spelling.as_bytes(), [_, b'U' | b'S', ..]);
+        let remedy = match wanted.split_whitespace().next() {
+            Some("integers") if text => "number the names by `np.unique(names, return_inverse=True)`".to_string(),
+            Some("integers") => format!("save `{}` with `.astype(np.int64)`", self.name),
+            Some("names") => format!("save `{}` with `.astype(str)`", self.name),
+            _ => format!("save `{}` with `.astype(np.float64)`", self.name),
         };
         FileError::ElementType {
             file: self.file.clone(),
             entry: self.name.clone(),
             dtype: self.header.spelling.clone(),
             wanted: wanted.into(),
-            remedy: format!("save `{}` with `{conversion}`", self.name).into(),
+            remedy: remedy.into(),
         }
     }
 

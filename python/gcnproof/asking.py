@@ -119,6 +119,19 @@ def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, A
     return files
 
 
+MEANT = {
+    "bounds_only": "complete=False",
+    "binarize": "Graph(…, binarize=True)",
+    "symmetrize": "Graph(…, symmetrize=True)",
+    "local": "q",
+    "local_budget": "q",
+    "budget": "Q",
+    "exact_margins": "minimize=True",
+    "direction": "flips='add' or flips='remove'",
+}
+"""What other tools and our own command line call arguments."""
+
+
 def nothing_left(what: str, more: dict[str, Any]) -> None:
     """Raises about arguments that nobody has taken."""
     for name in more:
@@ -127,6 +140,8 @@ def nothing_left(what: str, more: dict[str, Any]) -> None:
         near = difflib.get_close_matches(name, sorted(own), 1)
         slip = bool(difflib.get_close_matches(name, sorted(own), 1, 0.85))
         others = [] if slip else [call for call, names in taken.items() if name in names]
+        if name in MEANT:
+            raise TypeError(f"{what}() got an unexpected keyword argument {name!r}: {MEANT[name]} is meant")
         hint = f": {what} has no {name}; {' and '.join(others[:2])} {'has' if len(others) == 1 else 'have'}" if others else f": is {near[0]} meant?" if near else ""
         raise TypeError(f"{what}() got an unexpected keyword argument {name!r}{hint}")
 

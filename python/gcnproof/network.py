@@ -85,8 +85,15 @@ class Network:
     units: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.layers, Layer) or not all(isinstance(layer, Layer) for layer in self.layers):
+            raise InvalidNetwork("layers are a list of Layer objects, such as [Layer('h', [Term('x', 'gcn', W1)], b1), Layer('out', [Term('h', 'gcn', W2)], b2, 'none')]")
         if not self.layers:
             raise InvalidNetwork("a network has at least one layer")
+        for layer in self.layers:
+            if isinstance(layer.terms, Term) or not all(isinstance(term, Term) for term in layer.terms):
+                raise InvalidNetwork(f"layer {layer.name}: its terms are a list of Term objects, such as [Term('x', 'gcn', W)]")
+            if layer.activation is None or callable(layer.activation):
+                raise InvalidNetwork(f"layer {layer.name}: its activation is 'relu', 'none', or a list with one of them for each unit")
         if self.output is None:
             self.output = self.layers[-1].name
         self.units = {}
@@ -163,7 +170,9 @@ class Network:
             if layer.bias is not None:
                 layer.bias = _array(at, "bias", layer.bias, (1, 2))
                 if layer.bias.shape[-1] != outputs:
-                    raise InvalidNetwork(f"{at}: the bias has {layer.bias.shape[-1]} numbers for {outputs} units")
+                    taken = [term.weight.shape[0] for term in layer.terms if term.weight is not None]
+                    turned = " (are the weights stored as outputs × inputs? then transpose them)" if layer.bias.shape[-1] in taken else ""
+                    raise InvalidNetwork(f"{at}: the bias has {layer.bias.shape[-1]} numbers for {outputs} units{turned}")
                 if layer.bias.ndim == 2:
                     if nodes not in (None, layer.bias.shape[0]):
                         raise InvalidNetwork(f"{at}: the bias has {layer.bias.shape[0]} rows, but there are {nodes} nodes")

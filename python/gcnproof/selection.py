@@ -74,6 +74,8 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
     if len(found) > 2 and ((found == 0) | (found == 1)).all():
         booleans = "`mask.bool()`" if hasattr(nodes, "detach") else "`mask.astype(bool)`" if isinstance(nodes, np.ndarray) else "`np.array(mask, bool)`"
         raise InputError(f"{name}: only 0 and 1, more than once: a mask, or ids?", f"give a mask as booleans ({booleans})")
+    if len(found) == count > 2 and len(np.unique(found)) * 2 < count:
+        raise InputError(f"{name}: one entry for each of the {count} {what}, and most of them again and again: labels, or ids?", "give ids, each once, a slice, or a mask")
     return found.tolist()
 
 

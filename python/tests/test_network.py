@@ -90,6 +90,10 @@ V = np.ones((4, 3))
 HIDDEN = Layer("h", [Term("x", "gcn", W)])
 WRONG = {
     "at least one layer": [],
+    "a list of Layer objects": [W, V],
+    "a list of Term objects": [Layer("h", Term("x", "gcn", W))],
+    "its activation is 'relu', 'none'": [Layer("h", [Term("x", "gcn", W)], activation=None)],
+    "then transpose them": [Layer("h", [Term("x", "gcn", W.T)], np.ones(W.shape[1]))],
     "used once": [HIDDEN, HIDDEN],
     "other than 'x'": [Layer("x", [Term("x", "gcn", W)], activation="none")],
     "is no layer": [Layer("out", [Term("g", "gcn", V)], activation="none")],

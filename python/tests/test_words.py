@@ -63,6 +63,7 @@ def results(verifier):
         (lambda v: v.certify(Flips(1, 1, direction="up")), "^direction='up'"),
         (lambda v: v.certify(1, 1, nodes=[0, 1, 1, 0]), r"`np.array\(mask, bool\)`"),
         (lambda v: v.certify(1, 1, nodes=np.ones(9, np.uint8)), r"`mask.astype\(bool\)`"),
+        (lambda v: v.certify(1, 1, nodes=np.array([0, 1, 2] * 3)), "nodes: one entry for each of the 9 nodes"),
         (lambda v: v.check("proofs.jsonl", 1, 1, exact="yes"), "exact='yes'"),
         (lambda v: v.check(FIXTURES, 1, 1), "is a folder, and the file of proofs is meant"),
         (lambda v: gcnproof.check(v.network, "proofs.jsonl", v.graph), "behind the model and the data"),
@@ -87,6 +88,8 @@ def test_an_argument_of_another_call(verifier):
         verifier.radius(1, minimize=True)
     with pytest.raises(TypeError, match="is freeze_nodes meant"):
         verifier.certify(1, 1, freeze_node=[3])
+    with pytest.raises(TypeError, match="complete=False is meant"):
+        verifier.certify(1, 1, bounds_only=True)
 
 
 @pytest.mark.parametrize(

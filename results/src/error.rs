@@ -28,7 +28,7 @@ pub enum ResultError {
     #[error("{file}: cannot be written: {source}")]
     #[diagnostic(help(
         "check that the folder exists, that you may write into it, and that the disk is not full; \
-         what was written before is still whole, so that `--resume` loses little"
+         rows that were written before, if any, are whole, and `--resume` goes on after them"
     ))]
     Unwritable { file: String, source: std::io::Error },
     /// The library that writes the format refused the rows.

@@ -20,7 +20,7 @@ pub enum ProofError {
     #[error("{file}: cannot be written: {source}")]
     #[diagnostic(help(
         "check that the folder exists, that you may write into it, and that the disk is not full; \
-         the proofs written before are whole, so that `--resume` loses little"
+         proofs that were written before, if any, are whole, and `--resume` goes on after them"
     ))]
     Unwritable {
         /// The file.

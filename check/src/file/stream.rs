@@ -172,8 +172,7 @@ fn run_lines(
             return Err(Stop::Unreadable(lines.number + 1, error));
         }
     }
-    let interrupted =
-        "the file ends before its end line: its run was interrupted, and goes on by the same command with --resume";
+    let interrupted = "the file ends before its end line: its run was interrupted, and goes on by the same command with --resume (and --out, where it had none)";
     if ended { Ok(()) } else { Err(wrong(lines.number + 1, interrupted)) }
 }
 

@@ -1202,7 +1202,10 @@ fn proofs_that_break_off_say_so() {
     bench.write("windows.jsonl", plain.replace('\n', "\r\n").as_bytes());
     bench.write("half.jsonl.zst", &packed[..packed.len() / 2]);
     for (file, said) in [
-        ("stopped.jsonl", "its run was interrupted, and goes on by the same command with --resume"),
+        (
+            "stopped.jsonl",
+            "its run was interrupted, and goes on by the same command with --resume (and --out, where it had none)",
+        ),
         ("windows.jsonl", "the line ends in CR LF"),
         ("half.jsonl.zst", "the compressed data end early"),
     ] {

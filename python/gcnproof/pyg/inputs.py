@@ -56,6 +56,8 @@ def read_data(data: Any) -> Inputs:
         raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
     if hasattr(data, "node_types"):
         raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
+    if isinstance(data, (torch.Tensor, np.ndarray)) or type(data).__module__.startswith("networkx"):
+        raise InvalidData(f"{type(data).__name__} is no graph with attributes: give a Data object with `x` and `edge_index`")
     if not hasattr(data, "x") and hasattr(data, "__getitem__") and hasattr(data, "__len__"):
         raise InvalidData(f"{type(data).__name__} is a dataset, not a graph: give one of its graphs, `dataset[0]`")
     x = getattr(data, "x", None)
