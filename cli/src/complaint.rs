@@ -76,12 +76,16 @@ fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<
     Some(miette!(help = help, "{name} has no option {option}"))
 }
 
-/// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for `-Q`.
+/// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for `-Q`,
+/// `--max-q` for `--max-Q`.
 fn meant(command: &Command, option: &str) -> Option<String> {
     let long = option.strip_prefix("--")?;
     let singular = format!("--{}", long.trim_end_matches('s'));
     let flips = if long == "budget" { "-Q".into() } else { String::new() };
-    let spellings = [format!("-{long}"), format!("--{long}s"), singular, flips];
+    let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let mut longs = visible.flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default());
+    let capital = longs.find(|name| name.eq_ignore_ascii_case(long)).map(|name| format!("--{name}"));
+    let spellings = [capital.unwrap_or_default(), format!("-{long}"), format!("--{long}s"), singular, flips];
     spellings.into_iter().find(|one| command.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, one)))
 }
 

@@ -38,13 +38,12 @@ pub(super) type Row = Vec<Cell>;
 pub(super) fn damaged(path: &Path, format: Format, place: String, problem: String) -> ResultError {
     let remedy = match format {
         Format::Parquet => {
-            "the file was cut off or changed since gcnproof wrote it: restore it from a copy; \
-             if it is the output of a run, start over with `--force` or choose another `--out`"
+            "the file was cut off or changed since gcnproof wrote it: restore it from a copy, or run the command that \
+             wrote it again with `--force` or another `--out`"
         }
         Format::JsonLines | Format::Csv => {
-            "mend or delete that row, or restore the file from a copy; if it is the output of a \
-             run, `--resume` computes deleted rows again; or start over with `--force`, \
-             or choose another `--out`"
+            "mend or delete that row, or restore the file from a copy; the command that wrote it computes deleted \
+             rows again with `--resume`, or starts over with `--force` or another `--out`"
         }
     };
     ResultError::Damaged { file: name(path), place, problem, remedy }

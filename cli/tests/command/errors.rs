@@ -474,6 +474,7 @@ const TABLE: &[(&str, &str)] = &[
     ("`--node` of `certify`", "certify cora.npz gcn.safetensors -Q 1 --node 3"),
     ("`--Q` for `-Q`", "certify cora.npz gcn.safetensors --Q 1"),
     ("`--budget` for `-Q`", "certify cora.npz gcn.safetensors --budget 1"),
+    ("`--max-q` for `--max-Q`", "radius cora.npz gcn.safetensors --max-q 5"),
     ("parts for no model", "partition cora.npz --parts 2 --out new"),
     ("**Training**", ""),
     ("a seed below 0", "train cora.npz --loss ce --out new.safetensors --seed -1"),
