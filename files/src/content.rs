@@ -1,6 +1,6 @@
 //! What graph files and model files contain, as plain data.
 
-use crate::{DenseMatrix, Described, Pattern, SparseMatrix};
+use crate::{DenseMatrix, Described, Normalisation, Pattern, SparseMatrix};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct GraphFile {
     pub adjacency: Pattern,
     /// Which node (row) has which attribute (column).
     pub attributes: Pattern,
+    /// What the network reads of them.
+    pub normalisation: Normalisation,
     /// The class of each node, if the file has `labels`; a negative label is `None`.
     pub labels: Option<Vec<Option<u32>>>,
     /// One name for each node.
@@ -34,6 +36,9 @@ pub struct GraphFile {
     /// are little-endian. The bytes are: `gcnproof-graph-v1\n`; N and D as u64; the adjacency's
     /// N + 1 row offsets as u64, then its column ids as u32; the same for the attributes; then 0
     /// as u64 without labels, or 1 as u64 and each node's label as u64 (2^64 - 1 if unlabelled).
+    ///
+    /// If rows are normalised, the first bytes are `gcnproof-graph-v2\n` and the bits of an entry, 32 or 64, as u64; the rest
+    /// is the same.
     pub digest: String,
     /// What a user should be told: what was left out, and what was changed on request.
     pub notes: Vec<String>,

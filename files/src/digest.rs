@@ -1,11 +1,23 @@
 //! SHA-256 over what a file means, so that recompressing it changes nothing.
 
-use crate::{Described, LayerFile, Pattern, SparseMatrix};
+use crate::{Described, LayerFile, Normalisation, Pattern, SparseMatrix};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
-pub(crate) fn graph(adjacency: &Pattern, attributes: &Pattern, labels: Option<&[Option<u32>]>) -> String {
-    let mut seal = Seal::new(b"gcnproof-graph-v1\n");
+pub(crate) fn graph(
+    adjacency: &Pattern,
+    attributes: &Pattern,
+    normalisation: Normalisation,
+    labels: Option<&[Option<u32>]>,
+) -> String {
+    let mut seal = match normalisation {
+        Normalisation::None => Seal::new(b"gcnproof-graph-v1\n"),
+        normalised => {
+            let mut seal = Seal::new(b"gcnproof-graph-v2\n");
+            seal.number(u64::from(normalised.bits()));
+            seal
+        }
+    };
     seal.number(adjacency.rows as u64);
     seal.number(attributes.columns as u64);
     seal.pattern(adjacency);

@@ -1,18 +1,23 @@
-//! Graph files: adjacency, 0/1 attributes, labels and names from an npz file.
+//! Graph files: adjacency, attributes (0/1, or these divided by the sums of their rows), labels and names from an npz file.
 
 use crate::part::{self, GraphOrPart};
 use crate::parts::{LAYOUT, Reader};
 use crate::source::{self, Kind};
-use crate::{FileError, GraphFile, GraphOptions, Pattern, digest};
+use crate::{FileError, GraphFile, GraphOptions, Normalisation, Pattern, digest};
 use std::path::Path;
 
 impl GraphFile {
     /// A graph that was not read from a file: without names, with its digest.
     #[must_use]
     pub fn new(adjacency: Pattern, attributes: Pattern, labels: Option<Vec<Option<u32>>>) -> GraphFile {
-        let digest = digest::graph(&adjacency, &attributes, labels.as_deref());
-        let (node_names, attribute_names, class_names) = (None, None, None);
-        GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes: Vec::new() }
+        GraphFile { adjacency, attributes, labels, ..GraphFile::default() }.normalised(Normalisation::None)
+    }
+
+    /// The same graph, of whose attributes the network reads something else.
+    #[must_use]
+    pub fn normalised(self, normalisation: Normalisation) -> GraphFile {
+        let digest = digest::graph(&self.adjacency, &self.attributes, normalisation, self.labels.as_deref());
+        GraphFile { normalisation, digest, ..self }
     }
 }
 
@@ -91,7 +96,7 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
             remedy: "save attributes and adjacency of the same nodes, one row for each".into(),
         });
     }
-    let attributes = reader.attributes(name, &entry, attributes, options)?;
+    let (attributes, normalisation) = reader.attributes(name, &entry, attributes, options)?;
     let labels = reader.labels(adjacency.rows)?;
     let node_names = reader.names("node_names", Some((adjacency.rows, "nodes")))?;
     let attribute_names = reader.names("attr_names", Some((attributes.columns, "attributes")))?;
@@ -115,9 +120,10 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
     let found = part::read(name, &mut reader, adjacency.rows)?;
     reader.note_unused()?;
     let graph = GraphFile {
-        digest: digest::graph(&adjacency, &attributes, labels.as_deref()),
+        digest: digest::graph(&adjacency, &attributes, normalisation, labels.as_deref()),
         adjacency,
         attributes,
+        normalisation,
         labels,
         node_names,
         attribute_names,

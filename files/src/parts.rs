@@ -4,7 +4,7 @@ use crate::archive::{Archive, listed};
 use crate::array::{Array, spell};
 use crate::header::Element;
 use crate::triplets::{self, Sorted};
-use crate::{FileError, GraphOptions, Pattern, SparseMatrix};
+use crate::{FileError, GraphOptions, Normalisation, Pattern, SparseMatrix};
 use std::collections::BTreeSet;
 
 /// How to get a file of the right form, for complaints about a missing part.
@@ -211,16 +211,39 @@ impl<'bytes> Reader<'bytes> {
         entry: &str,
         matrix: SparseMatrix,
         options: &GraphOptions,
-    ) -> Result<Pattern, FileError> {
+    ) -> Result<(Pattern, Normalisation), FileError> {
         let total = matrix.entries();
+        // Where no row has two entries, only the file can say that rows are divided.
+        let stated = self.optional_integers("attr_normalised")?;
+        if let Some(stated) = stated.filter(|_| !options.binarize) {
+            let ways = [Normalisation::Float32, Normalisation::Float64];
+            let stated = ways.into_iter().find(|way| stated == [i64::from(way.bits())]);
+            return match stated.filter(|way| way.divides(&matrix)) {
+                Some(normalisation) => Ok((matrix.pattern(), normalisation)),
+                None => Err(FileError::Shape {
+                    file: file.into(),
+                    entry: "attr_normalised".into(),
+                    problem: format!("does not fit `{entry}`, whose rows are not 0/1 divided by their sums so"),
+                    remedy: "give 32 or 64, the bits of the entries, or leave it out".into(),
+                }),
+            };
+        }
         if let Some((count, row, column, value)) = other_than_one(&matrix) {
             if !options.binarize {
+                if let Some(normalisation) = Normalisation::recognise(&matrix) {
+                    self.notes.push(format!(
+                        "`{entry}`: rows of 0/1 divided by their sums ({} bits): a flip changes the row's sum, and all its \
+                         entries with it",
+                        normalisation.bits()
+                    ));
+                    return Ok((matrix.pattern(), normalisation));
+                }
                 let (file, entry) = (file.into(), entry.into());
                 return Err(FileError::NotBinary { file, entry, count, total, row, column, value });
             }
             self.notes.push(format!("`{entry}`: {count} of {total} attributes were read as 1 (--binarize)"));
         }
-        Ok(matrix.pattern())
+        Ok((matrix.pattern(), Normalisation::None))
     }
 
     pub fn labels(&mut self, nodes: usize) -> Result<Option<Vec<Option<u32>>>, FileError> {

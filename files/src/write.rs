@@ -1,6 +1,6 @@
 //! Writers of graphs and models, in the forms that this crate reads.
 
-use crate::{DenseMatrix, FileError, GraphFile, LayerFile, PartFile, Pattern, Precision, description};
+use crate::{DenseMatrix, FileError, GraphFile, LayerFile, Normalisation, PartFile, Pattern, Precision, description};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use std::collections::BTreeMap;
@@ -54,8 +54,11 @@ pub fn graph_npz(name: &str, graph: &GraphFile) -> Result<Vec<u8>, FileError> {
 
 fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>, FileError> {
     let mut npz = Npz { file: name.into(), zip: ZipWriter::new(Cursor::new(Vec::new())) };
-    npz.pattern("adj", &graph.adjacency)?;
-    npz.pattern("attr", &graph.attributes)?;
+    npz.pattern("adj", &graph.adjacency, Normalisation::None)?;
+    npz.pattern("attr", &graph.attributes, graph.normalisation)?;
+    if graph.normalisation.is_some() {
+        npz.integers("attr_normalised", std::iter::once(u64::from(graph.normalisation.bits())))?;
+    }
     if let Some(labels) = &graph.labels {
         let numbers = labels.iter().map(|label| label.map_or(-1, i64::from));
         npz.array("labels", "<i8", labels.len(), numbers.flat_map(i64::to_le_bytes))?;
@@ -175,10 +178,13 @@ struct Npz {
 }
 
 impl Npz {
-    fn pattern(&mut self, prefix: &str, pattern: &Pattern) -> Result<(), FileError> {
-        let entries = pattern.entries();
-        let ones = std::iter::repeat_n(1f32.to_le_bytes(), entries).flatten();
-        self.array(&format!("{prefix}_data"), "<f4", entries, ones)?;
+    fn pattern(&mut self, prefix: &str, pattern: &Pattern, normalisation: Normalisation) -> Result<(), FileError> {
+        let (entries, data) = (pattern.entries(), format!("{prefix}_data"));
+        let values = normalisation.entries(pattern);
+        match normalisation {
+            Normalisation::Float64 => self.array(&data, "<f8", entries, values.flat_map(f64::to_le_bytes))?,
+            _ => self.array(&data, "<f4", entries, values.flat_map(|value| (value as f32).to_le_bytes()))?,
+        }
         let indices = pattern.indices.iter().flat_map(|&index| i64::from(index).to_le_bytes());
         self.array(&format!("{prefix}_indices"), "<i8", entries, indices)?;
         let offsets = pattern.offsets.iter().flat_map(|&offset| (offset as u64).to_le_bytes());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, LongestRows, PartFile};
+use gcnproof_files::{GraphFile, LongestRows, Normalisation, PartFile};
 use sprs::{CsMatI, SpIndex, TriMatI};
 use thiserror::Error;
 
@@ -17,6 +17,7 @@ pub struct Graph(Arc<Parts>, LongestRows);
 struct Parts {
     adjacency: Pattern,
     attributes: Pattern,
+    normalisation: Normalisation,
     degrees: Vec<u32>,
     labels: Option<Vec<Option<u32>>>,
     node_names: Option<Vec<String>>,
@@ -140,14 +141,34 @@ impl Graph {
 
     /// A graph as it was read.
     pub fn from_file(file: GraphFile) -> Graph {
-        let GraphFile { adjacency, attributes, labels, node_names, attribute_names, class_names, digest, notes } = file;
+        let GraphFile {
+            adjacency,
+            attributes,
+            normalisation,
+            labels,
+            node_names,
+            attribute_names,
+            class_names,
+            digest,
+            notes,
+        } = file;
         let longest = LongestRows::new(&adjacency);
         let (adjacency, attributes) = (pattern(adjacency), pattern(attributes));
         // A self-loop is not a neighbour.
         let degree = |n: usize| (adjacency.row(n).len() - usize::from(adjacency.contains(n, n as u32))) as u32;
         let degrees = (0..adjacency.rows()).map(degree).collect();
-        let parts =
-            Parts { adjacency, attributes, degrees, labels, node_names, attribute_names, class_names, digest, notes };
+        let parts = Parts {
+            adjacency,
+            attributes,
+            normalisation,
+            degrees,
+            labels,
+            node_names,
+            attribute_names,
+            class_names,
+            digest,
+            notes,
+        };
         Graph(Arc::new(parts), longest)
     }
 
@@ -171,7 +192,7 @@ impl Graph {
             return Err(GraphError::Labels { labels: labels.len(), nodes: self.node_count() });
         }
         let GraphFile { adjacency, attributes, node_names, attribute_names, class_names, .. } = self.file();
-        let labelled = GraphFile::new(adjacency, attributes, Some(labels));
+        let labelled = GraphFile::new(adjacency, attributes, Some(labels)).normalised(self.normalisation());
         Ok(Graph::from_file(GraphFile { node_names, attribute_names, class_names, ..labelled }))
     }
 
@@ -193,6 +214,17 @@ impl Graph {
     /// `X`: the attributes present at each node.
     pub fn attributes(&self) -> &Pattern {
         &self.0.attributes
+    }
+
+    /// What the network reads of the attributes: 0/1, or rows divided by their sums.
+    pub fn normalisation(&self) -> Normalisation {
+        self.0.normalisation
+    }
+
+    /// The same graph, of whose attributes the network reads something else.
+    #[must_use]
+    pub fn normalised(&self, normalisation: Normalisation) -> Graph {
+        Graph(Graph::from_file(self.file().normalised(normalisation)).0, self.1)
     }
 
     /// Neighbours of a node, itself not counted.
@@ -258,6 +290,7 @@ impl Graph {
         GraphFile {
             adjacency: plain_pattern(&self.0.adjacency),
             attributes: plain_pattern(&self.0.attributes),
+            normalisation: self.0.normalisation,
             labels: labels.clone(),
             node_names: node_names.clone(),
             attribute_names: attribute_names.clone(),

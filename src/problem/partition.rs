@@ -145,7 +145,7 @@ impl<'a> Partition<'a> {
             node_names: names,
             attribute_names: graph.attribute_names().map(<[String]>::to_vec),
             class_names: graph.class_names().map(<[String]>::to_vec),
-            ..GraphFile::new(adjacency, attributes, labels)
+            ..GraphFile::new(adjacency, attributes, labels).normalised(graph.normalisation())
         };
         let own = self.own[number].iter().map(|&node| place[node as usize]).collect();
         let part = PartFile {
