@@ -8,7 +8,7 @@ use crate::problem::matrix::PatternRows;
 use super::cuts::envelope_values;
 use super::master::Suggestion;
 use super::pair_search::PairSearch;
-use super::point::point;
+use super::point::suggested_point;
 use super::tree::{Branch, Split};
 
 /// Perturbations of a branch up to which they are tried one by one.
@@ -26,7 +26,7 @@ pub(super) fn choose_split(
     suggestion: &Suggestion,
 ) -> Option<Split> {
     let Workspace { hidden, slice, selection, .. } = &*search.workspace;
-    let (change, capped) = point(search.prepared, &suggestion.flips, search.workspace);
+    let (change, capped) = suggested_point(search.prepared, suggestion, &branch.decided, search.workspace);
     let envelopes = envelope_values(search.prepared, &suggestion.flips, search.workspace);
     let least = 1e-9 * search.size.min(1.0);
     let loosest = loosest(hidden, coefficients, &change, &capped, &envelopes, least);

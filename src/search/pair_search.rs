@@ -6,6 +6,7 @@ use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
+use crate::problem::rows::Move;
 use crate::proof::leaf::leaf;
 
 use super::limits::{Clock, Limits};
@@ -78,8 +79,8 @@ pub(super) struct PairSearch<'a, 'p> {
     pub(super) last: Enclosure,
     /// Prices of envelopes that branches have passed on.
     pub(super) kept: usize,
-    /// Flips that have mattered, the latest last.
-    pub(super) pool: Vec<Flip>,
+    /// Moves that have mattered, the latest last.
+    pub(super) pool: Vec<Move>,
     pub(super) masters: usize,
     /// Branches that were looked at.
     pub(super) branches: usize,
@@ -197,7 +198,7 @@ impl PairSearch<'_, '_> {
     /// Evaluates suggested multipliers: the bound that they give over all flips, and the flips that attain it. These
     /// flips and the master's fractional attack, rounded, are tried on the true network; a bound that is large enough
     /// is recorded for the proof.
-    pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Flip>) {
+    pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Move>) {
         let prepared = self.prepared;
         self.masters += 1;
         prepared.mix(&suggestion.weights, self.workspace);
@@ -210,7 +211,7 @@ impl PairSearch<'_, '_> {
         if bound > self.pair().goal() {
             self.record_leaf(branch, self.pair().class, &suggestion.weights);
         }
-        (bound, selected)
+        (bound, Move::all(prepared.graph(), &selected))
     }
 
     /// A difference that is none, between bounds of this size.
@@ -218,16 +219,29 @@ impl PairSearch<'_, '_> {
         1e-10 * (self.size.min(1.0) + bound.abs())
     }
 
-    /// The columns that a master starts with: the latest flips of the pool, `count` and a few more.
-    pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Flip> {
-        let latest = self.pool.iter().rev().take(count.saturating_add(POOL)).copied();
-        latest.filter(|flip| !decided.fixes(*flip)).collect()
+    /// The columns that a master starts with: the latest moves of the pool, `count` and a few more, that may still be made.
+    pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Move> {
+        let budget = self.prepared.budget();
+        let latest = self.pool.iter().rev().take(count.saturating_add(POOL));
+        let fits = |column: &&Move| {
+            let local = || decided.local(budget, column.node()).unwrap_or(0).min(count);
+            !column.flips().any(|flip| decided.fixes(flip)) && (column.cost() == 1 || column.cost() <= local())
+        };
+        latest.filter(fits).cloned().collect()
     }
 
-    /// The latest flips are the most useful ones.
-    pub(super) fn remember(&mut self, flip: Flip) {
-        self.pool.retain(|known| *known != flip);
-        self.pool.push(flip);
+    /// The latest moves are the most useful ones.
+    pub(super) fn remember(&mut self, column: &Move) {
+        self.pool.retain(|known| known != column);
+        self.pool.push(column.clone());
+    }
+
+    /// Remembers what the relaxed attacker makes.
+    pub(super) fn remember_made(&mut self, suggestion: &Suggestion) {
+        suggestion.moves.iter().filter(|made| made.1 > 0.0).for_each(|(column, _)| self.remember(column));
+        if suggestion.moves.is_empty() {
+            suggestion.flips.iter().filter(|made| made.1 > 0.0).for_each(|&(flip, _)| self.remember(&flip.into()));
+        }
     }
 
     /// The relaxed attacker's point, rounded to whole flips.
