@@ -45,9 +45,32 @@ pub struct RowSelection {
     menu: Menu,
     scores: Vec<f64>,
     losses: [Vec<f64>; 2],
-    sent: Vec<f64>,
-    sent_size: Vec<f64>,
     present: Vec<u32>,
+    waiting: Vec<Waiting>,
+    sums: Vec<f64>,
+}
+
+/// A row that waits to be looked at.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// No step of its menu is larger.
+    most: f64,
+    /// Its number in the slice.
+    n: u32,
+    node: u32,
+    /// How many flips may be made.
+    capacity: usize,
+    /// Number of ones.
+    count: usize,
+    /// Of its slopes.
+    norm: f64,
+    /// The functional of all ones together, and its radius.
+    whole: f64,
+    spread: f64,
+    /// By how much one flip changes the entry on average, at most.
+    shift: f64,
+    /// The largest entry that it may get.
+    largest: f64,
 }
 
 impl RowSelection {
@@ -64,11 +87,13 @@ impl RowSelection {
     ) -> f64 {
         kept.clear();
         self.steps.clear();
-        let mut looked = 0;
-        for (n, &node) in slice.nodes(1).iter().enumerate() {
-            let capacity = space.decided.local(space.budget, node).unwrap_or(0).min(global);
-            if capacity == 0 {
-                continue;
+        self.order_rows(space, global, slice, slopes);
+        // What the `global` largest steps surely reach: smaller ones do not matter.
+        let mut threshold = 0.0;
+        for looked in 0..self.waiting.len() {
+            let row = self.waiting[looked];
+            if row.most <= threshold {
+                break;
             }
             if watch.is_some_and(Watch::is_late) {
                 return f64::INFINITY;
@@ -76,19 +101,23 @@ impl RowSelection {
             if self.rows.len() == looked {
                 self.rows.push(Looked::default());
             }
-            self.look(space, n, node, capacity, slopes, looked);
-            self.steps.extend(self.menu.steps.iter().map(|&loss| Step { loss, row: looked as u32 }));
-            looked += 1;
-        }
-        if self.steps.len() > global {
-            self.steps.select_nth_unstable_by(global - 1, |x, y| y.loss.total_cmp(&x.loss).then(x.row.cmp(&y.row)));
-            self.steps.truncate(global);
+            self.look(space, row, slopes, threshold, looked);
+            let steps = self.menu.steps.iter().take_while(|&&loss| loss > threshold);
+            self.steps.extend(steps.map(|&loss| Step { loss, row: looked as u32 }));
+            if self.steps.len() >= global {
+                let falling = |x: &Step, y: &Step| y.loss.total_cmp(&x.loss).then(x.row.cmp(&y.row));
+                let (_, least, _) = self.steps.select_nth_unstable_by(global - 1, falling);
+                threshold = least.loss;
+                self.steps.truncate(global);
+            }
         }
         self.steps.sort_by(|x, y| x.row.cmp(&y.row).then(y.loss.total_cmp(&x.loss)));
         for of_row in self.steps.chunk_by(|x, y| x.row == y.row) {
             let row = &self.rows[of_row[0].row as usize];
             let additions = row.share[of_row.len()];
-            let flips = row.additions[..additions].iter().chain(&row.removals[..of_row.len() - additions]);
+            let removals = of_row.len() - additions;
+            // Of an attribute that was not scored only a bound is known: it is left out.
+            let flips = row.additions.iter().take(additions).chain(&row.removals[..removals]);
             kept.extend(of_row.iter().zip(flips).map(|(step, candidate)| Loss {
                 loss: step.loss,
                 flip: Flip { node: row.node, attribute: candidate.attribute },
@@ -97,13 +126,79 @@ impl RowSelection {
         self.steps.iter().map(|step| step.loss).sum()
     }
 
-    /// Fills the menu of the slice's `n`-th row (docs/math.md (21.3)).
-    fn look(&mut self, space: &SearchSpace, n: usize, node: u32, capacity: usize, slopes: &Slopes, at: usize) {
+    /// All rows that may be touched, those with the largest bound on their steps first (docs/math.md (21.6)).
+    fn order_rows(&mut self, space: &SearchSpace, global: usize, slice: &Slice, slopes: &Slopes) {
         let SearchSpace { graph, layer, budget, decided, attributes } = space;
-        let width = attributes.width();
+        let (width, normalisation) = (attributes.width(), graph.normalisation());
+        self.waiting.clear();
+        self.sums.clear();
+        for (n, &node) in slice.nodes(1).iter().enumerate() {
+            let capacity = decided.local(budget, node).unwrap_or(0).min(global);
+            if capacity == 0 {
+                continue;
+            }
+            let centre = &slopes.centre[n * width..][..width];
+            let radius = slopes.radius.get(n * width..(n + 1) * width);
+            let norm = match radius {
+                None => norm_above(centre.iter().copied()),
+                Some(radius) => norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r)),
+            };
+            let first = self.sums.len();
+            self.sums.resize(first + 2 * width, 0.0);
+            let (sent, sizes) = self.sums[first..].split_at_mut(width);
+            let mut count = 0;
+            for attribute in attributes_after(graph, node, &decided.flipped) {
+                count += 1;
+                let weights = layer.weights_of(attribute as usize);
+                for ((sum, size), w) in sent.iter_mut().zip(sizes.iter_mut()).zip(weights) {
+                    *sum += w;
+                    *size += w.abs();
+                }
+            }
+            // The functional of the whole row, with what rounding may hide in its sums.
+            let (mut whole, mut spread, mut size) = (0.0, 0.0, FLOOR);
+            for j in 0..width {
+                let r = radius.map_or(0.0, |radius| radius[j]);
+                whole += centre[j] * sent[j];
+                spread += r * sent[j].abs();
+                size += (centre[j].abs() + r + FLOOR) * sizes[j];
+            }
+            let spread = spread + error_of(count + 2 * width + 4, size);
+            let entry = normalisation.entry(count);
+            // One flip changes the entry by no more than this on average, and makes it no larger than that.
+            let scaled = |k: usize| {
+                let up = (entry - normalisation.entry(count + k)).abs();
+                up.max((normalisation.entry(count.saturating_sub(k)) - entry).abs()) / k as f64
+            };
+            let shift = (1..=capacity).map(scaled).fold(0.0, f64::max);
+            let largest = normalisation.entry(count.saturating_sub(capacity)).max(entry);
+            let most = shift * (whole.abs() + spread) + largest * norm * attributes.norm(0);
+            let most = known((most * (1.0 + 1e-9)).next_up());
+            self.waiting.push(Waiting {
+                most,
+                n: n as u32,
+                node,
+                capacity,
+                count,
+                norm,
+                whole,
+                spread,
+                shift,
+                largest,
+            });
+        }
+        self.waiting.sort_by(|x, y| y.most.total_cmp(&x.most).then(x.n.cmp(&y.n)));
+    }
+
+    /// Fills the menu of a row (docs/math.md (21.3)). Attributes with which no step exceeds the threshold need not be
+    /// scored: they lose no more than the place where the search for them ends.
+    fn look(&mut self, space: &SearchSpace, row: Waiting, slopes: &Slopes, threshold: f64, at: usize) {
+        let SearchSpace { graph, budget, decided, attributes, .. } = space;
+        let Waiting { n, node, capacity, count, norm, whole, spread, shift, largest, .. } = row;
+        let (n, width) = (n as usize, attributes.width());
         let centre = &slopes.centre[n * width..][..width];
         let radius = slopes.radius.get(n * width..(n + 1) * width);
-        let RowSelection { rows, menu, scores, losses, sent, sent_size, present, .. } = self;
+        let RowSelection { rows, menu, scores, losses, present, .. } = self;
         let Looked { node: of, additions, removals, share } = &mut rows[at];
         *of = node;
         present.clear();
@@ -111,37 +206,35 @@ impl RowSelection {
         present.sort_unstable();
         let fixed = |attribute: u32| decided.fixes(Flip { node, attribute });
         removals.clear();
-        for buffer in [&mut *sent, &mut *sent_size] {
-            buffer.clear();
-            buffer.resize(width, 0.0);
-        }
-        for &attribute in present.iter() {
-            let weights = layer.weights_of(attribute as usize);
-            for ((sum, size), w) in sent.iter_mut().zip(sent_size.iter_mut()).zip(weights) {
-                *sum += w;
-                *size += w.abs();
-            }
-            let slot = attributes.slot(attribute).filter(|_| budget.direction().removes() && !fixed(attribute));
-            if let Some(slot) = slot {
-                removals.push(Candidate { loss: known(attributes.loss(slot, -1.0, centre, radius)), attribute });
+        if budget.direction().removes() {
+            for &attribute in present.iter() {
+                if let Some(slot) = attributes.slot(attribute).filter(|_| !fixed(attribute)) {
+                    removals.push(Candidate { loss: known(attributes.loss(slot, -1.0, centre, radius)), attribute });
+                }
             }
         }
         keep_largest(removals, capacity);
         additions.clear();
+        let mut unseen = None;
         if budget.direction().adds() {
-            let norm = match radius {
-                None => norm_above(centre.iter().copied()),
-                Some(radius) => norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r)),
-            };
-            let (mut first, mut threshold) = (0, f64::NEG_INFINITY);
-            // Cauchy–Schwarz (4.8): once there are enough, no later attribute loses more than the least of them.
-            while first < attributes.count() && (norm * attributes.norm(first) > threshold || threshold.is_infinite()) {
+            // With less than this a flip adds no more than the threshold.
+            let enough = ((threshold - shift * (whole.abs() + spread)) / largest * (1.0 - 1e-9)).next_down();
+            let mut least = if enough > 0.0 { enough } else { f64::NEG_INFINITY };
+            let mut first = 0;
+            // Cauchy–Schwarz (4.8): no later attribute loses more than the least that matters.
+            while first < attributes.count() {
+                let most = norm * attributes.norm(first);
+                if most <= least {
+                    unseen = Some(least);
+                    break;
+                }
                 let length = BLOCK.min(attributes.padded_count() - first);
                 scores.resize(length, 0.0);
                 attributes.losses(first, centre, radius, scores);
                 for (i, &loss) in scores.iter().enumerate().take(attributes.count() - first) {
                     let loss = known(loss);
-                    if loss <= threshold {
+                    if loss <= least {
+                        unseen = Some(least);
                         continue;
                     }
                     let attribute = attributes.attribute(first + i);
@@ -149,34 +242,28 @@ impl RowSelection {
                         additions.push(Candidate { loss, attribute });
                     }
                 }
-                if additions.len() >= capacity {
+                if additions.len() > 2 * capacity {
                     keep_largest(additions, capacity);
-                    threshold = additions.last().map_or(threshold, |least| least.loss);
+                    least = additions.last().map_or(least, |last| last.loss.max(least));
                 }
                 first += length;
             }
         }
         keep_largest(additions, capacity);
-        // The functional of the whole row, with what rounding may hide in its sums.
-        let (mut whole, mut spread, mut size) = (0.0, 0.0, FLOOR);
-        for j in 0..width {
-            let r = radius.map_or(0.0, |radius| radius[j]);
-            whole += centre[j] * sent[j];
-            spread += r * sent[j].abs();
-            size += (centre[j].abs() + r + FLOOR) * sent_size[j];
-        }
         let [added, removed] = losses;
         for (list, of) in [(&mut *added, &*additions), (&mut *removed, &*removals)] {
             list.clear();
             list.extend(of.iter().map(|candidate| candidate.loss));
         }
+        // Attributes that were not scored, as many as there may be.
+        added.extend(unseen.iter().cycle().take(capacity - added.len()));
         let row = RowLosses {
             normalisation: graph.normalisation(),
-            count: present.len(),
+            count,
             additions: added,
             removals: removed,
             whole,
-            radius: spread + error_of(present.len() + 2 * width + 4, size),
+            radius: spread,
         };
         menu.fill(row, capacity);
         share.clone_from(&menu.additions);
