@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock, RwLock};
 use crate::accepted::{Accepted, Refused};
 use crate::core::leaf::WholeBounds;
 use crate::core::path::Path;
+use crate::core::rows::Reaches;
 use crate::core::scope::Scope;
 use crate::core::tree::is_predicted;
 use crate::core::{forward, leaf};
-use crate::expand::exact_hints;
+use crate::expand::{Length, Short, exact_hints, row_hints, whole_row_hints};
 use crate::fast::{Attempt, Fast, FastTarget};
 use crate::format::exact::ExactHints;
 use crate::format::lines::LONGEST_LINE;
@@ -176,8 +177,8 @@ impl<'a> Checker<'a> {
             }
         }
         let target = FastTarget::new(&self.fast, &slice);
-        let (node, error) = (proof.id, Dyadic::ZERO);
-        let mut problem = Session { checker: self, slice: &slice, target, error, node, meter: &meter };
+        let (node, error, reaches) = (proof.id, Dyadic::ZERO, Reaches::default());
+        let mut problem = Session { checker: self, slice: &slice, target, reaches, error, node, meter: &meter };
         match &proof.claim {
             Claim::Robust(trees) => {
                 // Every other class, ascending. That all margins are positive without a flip is part of what is proved,
@@ -241,8 +242,9 @@ impl<'a> Checker<'a> {
     pub fn session<T>(&self, node: u32, ask: impl FnOnce(&mut Session) -> T) -> T {
         let network = &self.statement.network;
         let slice = Slice::new(network, network.depth(), node);
-        let (target, meter) = (FastTarget::new(&self.fast, &slice), self.work.line());
-        ask(&mut Session { checker: self, slice: &slice, target, error: Dyadic::ZERO, node, meter: &meter })
+        let (target, meter, error) = (FastTarget::new(&self.fast, &slice), self.work.line(), Dyadic::ZERO);
+        let reaches = Reaches::default();
+        ask(&mut Session { checker: self, slice: &slice, target, reaches, error, node, meter: &meter })
     }
 
     /// Takes the whole bounds that a line states.
@@ -268,7 +270,8 @@ impl<'a> Checker<'a> {
             meter.spend(slice.steps())?;
             meter.allow(4 * network.widths[layer], slice.flips(network));
             let whole = |l: usize, node: u32| Ok(self.stated_bounds(l, node));
-            let target = leaf::Target { network, budget: &self.statement.budget, slice: &slice, whole: &whole, meter };
+            let (budget, reaches) = (&self.statement.budget, &Reaches::default());
+            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, reaches, meter };
             let bounds = target.whole_bounds(&hints)?;
             meter.keep(bounds.bytes())?;
             Ok(bounds)
@@ -298,11 +301,14 @@ impl<'a> Checker<'a> {
         let compute = || {
             let Statement { network, budget, .. } = self.statement;
             let slice = Slice::new(network, l, node);
-            let hints = self.fast.whole_hints(l, node, &slice);
             // All lines share it: it counts for the file, and for no line.
             let rest = self.work.rest();
-            let whole = |l: usize, node: u32| self.whole(l, node, meter);
-            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, meter: &rest.line() };
+            let (whole, reaches) = (|l: usize, node: u32| self.whole(l, node, meter), &Reaches::default());
+            let target = leaf::Target { network, budget, slice: &slice, whole: &whole, reaches, meter: &rest.line() };
+            let hints = match network.is_normalised() {
+                true => whole_row_hints(&target).ok()?,
+                false => self.fast.whole_hints(l, node, &slice),
+            };
             target.whole_bounds(&hints).ok().map(Arc::new)
         };
         let whole = meter.shared(|| self.expanded[l - 3][node as usize].get_or_init(compute).clone())?;
@@ -311,13 +317,21 @@ impl<'a> Checker<'a> {
 
     /// The `bounds` lines that short leaves of a node expand to, lower layers first.
     pub fn expanded_bounds(&self, node: u32) -> Vec<BoundsLine> {
-        let network = &self.statement.network;
-        let slice = Slice::new(network, network.depth(), node);
+        let Statement { network, budget, .. } = self.statement;
+        let (slice, meter) = (Slice::new(network, network.depth(), node), self.work.line());
         let mut lines = Vec::new();
         for l in 3..network.depth() {
             for &n in slice.nodes(l) {
                 let slice = Slice::new(network, l, n);
-                lines.push(BoundsLine::new(l as u32, n, &self.fast.whole_hints(l, n, &slice)));
+                let hints = if network.is_normalised() {
+                    let (whole, reaches) = (|l: usize, node: u32| self.whole(l, node, &meter), &Reaches::default());
+                    let target = leaf::Target { network, budget, slice: &slice, whole: &whole, reaches, meter: &meter };
+                    // Where hints are too expensive, propagation says what there is.
+                    whole_row_hints(&target).unwrap_or_default()
+                } else {
+                    self.fast.whole_hints(l, n, &slice)
+                };
+                lines.push(BoundsLine::new(l as u32, n, &hints));
             }
         }
         lines
@@ -332,6 +346,8 @@ pub struct Session<'a> {
     pub(crate) checker: &'a Checker<'a>,
     pub(crate) slice: &'a Slice,
     pub(crate) target: FastTarget<'a>,
+    /// What is remembered of normalised rows.
+    pub(crate) reaches: Reaches,
     node: u32,
     pub(crate) meter: &'a Meter<'a>,
     /// What the bound of the class at hand must exceed: 0 for the exact network.
@@ -359,8 +375,8 @@ impl Session<'_> {
         if path.decided.overspent(budget) {
             return None;
         }
-        let attempt = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true);
-        if let Attempt::Hints(hints, _) = attempt
+        if !network.is_normalised()
+            && let Attempt::Hints(hints, _) = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true)
             && hints.worst.is_some()
         {
             return hints.worst;
@@ -412,7 +428,8 @@ impl Session<'_> {
             Step::Hints(stated) => {
                 self.checker.statement.since_version_2("hints")?;
                 let whole = |l: usize, node: u32| Ok(self.checker.stated_bounds(l, node));
-                let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, meter: self.meter };
+                let (slice, reaches, meter) = (self.slice, &self.reaches, self.meter);
+                let target = leaf::Target { network, budget, slice, whole: &whole, reaches, meter };
                 let hints = stated.hints()?;
                 let judge = || accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| None);
                 return self.meter.leaf(self.slice.flips(network), judge);
@@ -433,6 +450,9 @@ impl Session<'_> {
             return Ok(Some(ExactHints::default()));
         }
         self.meter.spend(self.slice.steps())?;
+        if network.is_normalised() {
+            return self.judge_rows(&objective, path, &short).map(Some);
+        }
         let error = Interval::around(&self.error).upper;
         let (hints, sooner) = match self.target.attempt(&objective, path, &short, self.error.is_zero()) {
             Attempt::Empty(hints) => (hints, true),
@@ -447,7 +467,7 @@ impl Session<'_> {
         let hints = hints.exact(self.slice);
         let (checker, meter) = (self.checker, self.meter);
         let whole = |l: usize, node: u32| checker.whole(l, node, meter);
-        let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, meter };
+        let target = leaf::Target { network, budget, slice: self.slice, whole: &whole, reaches: &self.reaches, meter };
         meter.leaf(self.slice.flips(network), || {
             match accepted(target.bound(&objective, path, &hints)?, &self.error) {
                 Err(Reason::Bound(_)) => {}
@@ -459,10 +479,32 @@ impl Session<'_> {
         })
     }
 
+    /// Accepts a short leaf where rows of attributes are normalised, and returns its hints.
+    fn judge_rows(&self, objective: &[(u32, i8)], path: &Path, short: &Short) -> Result<ExactHints, Reason> {
+        let Statement { network, budget, .. } = self.checker.statement;
+        let (checker, slice, meter, reaches) = (self.checker, self.slice, self.meter, &self.reaches);
+        let whole = |l: usize, node: u32| checker.whole(l, node, meter);
+        let target = leaf::Target { network, budget, slice, whole: &whole, reaches, meter };
+        let attempt = |length: Length| {
+            let hints = meter.while_held(|| row_hints(&target, objective, path, short, length))?;
+            accepted(target.bound(objective, path, &hints)?, &self.error).map(|()| hints)
+        };
+        meter.leaf(slice.flips(network), || match attempt(Length::Rounded) {
+            // Rounding may have been too coarse.
+            Err(Reason::Bound(_)) => attempt(Length::Whole),
+            judged => judged,
+        })
+    }
+
+    /// Does the core alone judge?
+    fn exact_only(&self) -> bool {
+        self.checker.exact_only || self.checker.statement.network.is_normalised()
+    }
+
     /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed,
     /// a margin that is only just as large as its error breaks nothing.
     fn margin(&self, reference: u32, class: u32, flips: &Decided, error: &Dyadic) -> (Ordering, Interval) {
-        if !self.checker.exact_only {
+        if !self.exact_only() {
             let logits = self.target.logits(flips);
             let margin = logits[reference as usize].minus(logits[class as usize]).plus(Interval::around(error));
             if let Some(sign) = margin.sign() {
@@ -477,7 +519,7 @@ impl Session<'_> {
 
     pub(crate) fn is_predicted(&self, class: u32) -> bool {
         let none = Decided::default();
-        if !self.checker.exact_only {
+        if !self.exact_only() {
             let logits = self.target.logits(&none);
             let ahead = |(other, logit): (usize, &Interval)| {
                 other == class as usize || logits[class as usize].minus(*logit).sign() == Some(Ordering::Greater)

@@ -121,7 +121,8 @@ impl Session<'_> {
         let short = match leaf {
             Step::Hints(stated) => {
                 let whole = |l: usize, node: u32| Ok(self.checker.stated_bounds(l, node));
-                let target = Target { network, budget, slice: self.slice, whole: &whole, meter: self.meter };
+                let (slice, reaches, meter) = (self.slice, &self.reaches, self.meter);
+                let target = Target { network, budget, slice, whole: &whole, reaches, meter };
                 return exactly(&target, &objective, &stated.hints()?, weights);
             }
             Step::Leaf(leaf) => self.scope().short(&path, &leaf)?,
@@ -141,7 +142,7 @@ impl Session<'_> {
         }
         let (checker, meter) = (self.checker, self.meter);
         let whole = |l: usize, node: u32| checker.whole(l, node, meter);
-        let target = Target { network, budget, slice: self.slice, whole: &whole, meter };
+        let target = Target { network, budget, slice: self.slice, whole: &whole, reaches: &self.reaches, meter };
         let hints = hints.exact(self.slice);
         if exactly(&target, &objective, &hints, weights).is_ok() {
             return Ok(());

@@ -32,6 +32,11 @@ impl ExactPrices {
         find(&self.nodes, &node).map_or_else(|| self.every.clone(), |own| &self.every + own)
     }
 
+    /// Do they say nothing?
+    pub fn are_unstated(&self) -> bool {
+        self.every.is_zero() && self.nodes.is_empty()
+    }
+
     /// The largest price of any flip.
     pub fn largest(&self) -> Dyadic {
         self.nodes.iter().fold(self.every.clone(), |most, (_, own)| most.max(&self.every + own))
@@ -47,6 +52,10 @@ impl ExactPrices {
 impl ExactHints {
     /// Refuses what the rules do not allow: wrong order, negative prices, units or flips outside the slice.
     pub fn require(&self, scope: &Scope) -> Result<(), Reason> {
+        let bent = [self.levels.len(), self.envelopes.len(), self.supports.len(), self.nested.len()];
+        if scope.network.is_normalised() && bent != [0; 4] {
+            return Err(Reason::Normalised("bends by levels or prices"));
+        }
         let cell = |cell: Cell| scope.unit((2, cell.0, cell.1)).map(|_| ());
         for (id, _) in &self.slopes {
             scope.unit(*id).and_then(|id| if id.0 < 3 { Err(Reason::Unit(id)) } else { Ok(()) })?;

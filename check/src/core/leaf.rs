@@ -1,12 +1,14 @@
 //! Rules 3 to 6 (`FORMAT.md` §4): the lower bound that a leaf's hints give on its path.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::forward::preactivations;
+use super::forward::{Sent, preactivations};
 use super::loss::{Bends, LevelBend, Losses};
 use super::nested::Nested;
 use super::path::Path;
 use super::range::{Range, Reach, intercept, least};
+use super::rows::Reaches;
 use super::scope::Scope;
 use super::select::{Free, kept_share};
 use crate::format::exact::{ExactHints, ExactPrices, UnitBoundHints, WholeHints, find};
@@ -38,6 +40,8 @@ pub struct Target<'a> {
     pub budget: &'a Budget<'a>,
     pub slice: &'a Slice,
     pub whole: Whole<'a>,
+    /// What is remembered of normalised rows.
+    pub reaches: &'a Reaches,
     pub meter: &'a Meter<'a>,
 }
 
@@ -70,8 +74,9 @@ impl Target<'_> {
             return Ok(());
         }
         let Target { network, budget, slice, meter, .. } = *self;
-        let free = Free { network, budget, slice, decided: &path.decided, meter };
-        let z = preactivations(network, slice, &path.decided);
+        let sent = Sent::all(network, slice, &path.decided);
+        let free = Free { network, budget, slice, decided: &path.decided, sent: &sent, meter };
+        let z = preactivations(network, slice, &sent);
         meter.look()?;
         let top = slice.top();
         let mut phi = self.start(objective);
@@ -162,7 +167,16 @@ impl Target<'_> {
     }
 
     /// Rule 2: `U` and `V` of the units of layer 2.
-    pub(crate) fn reach(&self, free: &Free, stated: &[(Cell, [ExactPrices; 2])]) -> Result<Vec<Vec<Reach>>, Reason> {
+    pub(crate) fn reach(
+        &self,
+        free: &Free,
+        stated: &[(Cell, [ExactPrices; 2])],
+    ) -> Result<Rc<Vec<Vec<Reach>>>, Reason> {
+        if self.network.is_normalised() {
+            let prices = |node: u32, unit: u32| find(stated, &(node, unit)).cloned().unwrap_or_default();
+            let compute = || free.row_reach(&prices);
+            return if stated.is_empty() { self.reaches.after(free.decided, compute) } else { compute().map(Rc::new) };
+        }
         let none = Default::default();
         let row = |(m, &node): (usize, &u32)| {
             let units = (0..self.network.widths[2]).map(|unit| {
@@ -173,7 +187,7 @@ impl Target<'_> {
             self.meter.hold(Dyadic::bytes(row.iter().flat_map(|reach| [&reach.up, &reach.down])))?;
             Ok(row)
         };
-        self.slice.nodes(2).iter().enumerate().map(row).collect()
+        self.slice.nodes(2).iter().enumerate().map(row).collect::<Result<Vec<_>, Reason>>().map(Rc::new)
     }
 
     /// A row of bounds that is kept while the target is looked at.
@@ -301,21 +315,31 @@ impl Target<'_> {
         Ok(below)
     }
 
-    /// Whole bounds of the target, a node of layer `l ≥ 3`, from a `bounds` line.
-    pub fn whole_bounds(&self, hints: &WholeHints) -> Result<WholeBounds, Reason> {
+    /// Bounds of the target, a node of layer `l ≥ 3`, from those of the layer below.
+    ///
+    /// # Errors
+    /// If these are not known, or that is too expensive.
+    pub(crate) fn propagated(&self, reach: &ExactHints) -> Result<Vec<Range>, Reason> {
         let l = self.slice.top();
-        hints.reach.require(&self.scope())?;
         let below = if l == 3 {
             let decided = Decided::default();
             let Target { network, budget, slice, meter, .. } = *self;
-            let free = Free { network, budget, slice, decided: &decided, meter };
-            around(&preactivations(network, slice, &decided), &self.reach(&free, &hints.reach.reach)?)
+            let sent = Sent::all(network, slice, &decided);
+            let free = Free { network, budget, slice, decided: &decided, sent: &sent, meter };
+            around(&preactivations(network, slice, &sent), &self.reach(&free, &reach.reach)?)
         } else {
             let missing = Reason::BoundsMissing(l as u32 - 1);
             let whole = |&n: &u32| Ok((self.whole)(l - 1, n)?.ok_or_else(|| missing.clone())?.0.clone());
             self.slice.nodes(l - 1).iter().map(whole).collect::<Result<LayerBounds, Reason>>()?
         };
-        let mut bounds = self.propagate(l, &below)?.swap_remove(0);
+        Ok(self.propagate(l, &below)?.swap_remove(0))
+    }
+
+    /// Whole bounds of the target, a node of layer `l ≥ 3`, from a `bounds` line.
+    pub fn whole_bounds(&self, hints: &WholeHints) -> Result<WholeBounds, Reason> {
+        let l = self.slice.top();
+        hints.reach.require(&self.scope())?;
+        let mut bounds = self.propagated(&hints.reach)?;
         for UnitBoundHints { unit, lower, upper } in &hints.units {
             let own = bounds.get_mut(*unit as usize).ok_or(Reason::Unit((l as u32, self.slice.nodes(l)[0], *unit)))?;
             for (hints, sign) in lower.iter().map(|hints| (hints, 1)).chain(upper.iter().map(|hints| (hints, -1))) {

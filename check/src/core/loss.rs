@@ -52,19 +52,19 @@ pub struct Losses<'a> {
 }
 
 /// `plus` and `minus` of a row, as exact numbers and as integers.
-struct Slopes {
-    both: [Vec<Dyadic>; 2],
+pub(super) struct Slopes {
+    pub(super) both: [Vec<Dyadic>; 2],
     integers: Integers,
 }
 
 impl Slopes {
-    fn new(both: [Vec<Dyadic>; 2]) -> Slopes {
+    pub(super) fn new(both: [Vec<Dyadic>; 2]) -> Slopes {
         let joined: Vec<Dyadic> = both.iter().flatten().cloned().collect();
         Slopes { both, integers: Integers::new(&joined) }
     }
 
     /// `−Σ c_j (plus_j if c_j > 0, else minus_j)` with `c = W_d` for an absent attribute and `−W_d` for a present one.
-    fn loss(&self, weights: &[Dyadic], row: &Integers, present: bool) -> Dyadic {
+    pub(super) fn loss(&self, weights: &[Dyadic], row: &Integers, present: bool) -> Dyadic {
         let width = weights.len();
         if let (Some(slopes), Some(row_small)) = (&self.integers.small, &row.small)
             && self.integers.bits + row.bits + (2 * width).ilog2() as usize + 1 < 127
@@ -109,6 +109,9 @@ impl Losses<'_> {
     /// # Errors
     /// If that is too expensive.
     pub fn largest(&self) -> Result<Dyadic, Reason> {
+        if self.free.network.is_normalised() {
+            return self.of_rows();
+        }
         let mut total = self.free.paid(&self.hints.price);
         self.exceeding(&self.hints.price, |_, excess| total += &excess)?;
         Ok(total)
@@ -199,7 +202,7 @@ impl Losses<'_> {
 
     /// The lines of units that a row reaches by several terms and that rises and falls follow with different slopes:
     /// these depend on the sign of the sum over the terms.
-    fn kinks(&self, place: usize) -> impl Iterator<Item = (&[Link], usize, &[Dyadic; 2])> {
+    pub(super) fn kinks(&self, place: usize) -> impl Iterator<Item = (&[Link], usize, &[Dyadic; 2])> {
         let overlapping = pairs(self.free.slice.reached(place)).filter(|pair| pair.len() > 1);
         overlapping.flat_map(|pair| {
             let lines = self.lines[pair[0].place()].iter().enumerate();
@@ -210,7 +213,7 @@ impl Losses<'_> {
     /// `plus` and `minus` of a row of attributes for all terms, one after the other, without kinks; with `most`, those
     /// of the most that flips lose besides by bends, and by kinks term by term. `most` are the slopes of bends of layer
     /// 3.
-    fn slopes(&self, place: usize, most: Option<&[Vec<[Dyadic; 2]>]>) -> [Vec<Dyadic>; 2] {
+    pub(super) fn slopes(&self, place: usize, most: Option<&[Vec<[Dyadic; 2]>]>) -> [Vec<Dyadic>; 2] {
         let width = self.free.network.widths[2];
         let zeros = || vec![Dyadic::ZERO; self.free.network.terms[1] * width];
         let mut both = [zeros(), zeros()];

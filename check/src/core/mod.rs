@@ -8,6 +8,8 @@ pub mod loss;
 pub mod nested;
 pub mod path;
 pub mod range;
+mod row_loss;
+pub mod rows;
 pub mod scope;
 pub mod select;
 pub mod tree;

@@ -2,6 +2,7 @@
 
 use dashu_int::IBig;
 
+use super::forward::Sent;
 use crate::format::exact::{ExactEnvelope, ExactPrices, Level};
 use crate::number::{Dyadic, step};
 use crate::statement::{Budget, Combination, Decided, Link, Network, Slice, pairs};
@@ -31,6 +32,8 @@ pub struct Free<'a> {
     pub budget: &'a Budget<'a>,
     pub slice: &'a Slice,
     pub decided: &'a Decided,
+    /// What the nodes of `V(1)` send after the flips made.
+    pub sent: &'a [Sent],
     pub meter: &'a Meter<'a>,
 }
 

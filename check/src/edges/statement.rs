@@ -28,6 +28,9 @@ impl<'a> EdgeStatement<'a> {
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
+        if graph.normalisation.is_some() {
+            return Err(Reason::Normalised("proofs against removed edges"));
+        }
         let network = EdgeNetwork::new(graph, model, &header.message_passing)?;
         let nodes = graph.adjacency.rows as u32;
         for node in 0..nodes {

@@ -5,7 +5,7 @@ use std::ops::{Add, Mul, Sub};
 use dashu_int::IBig;
 
 use super::{Known, Real, Short, ShortLeaf, slope, unit};
-use crate::core::forward::preactivations;
+use crate::core::forward::{Sent, preactivations};
 use crate::core::leaf::Target;
 use crate::core::path::Path;
 use crate::core::select::Free;
@@ -142,6 +142,92 @@ fn level(free: &Free, z: &Dyadic, changes: &[(u32, Dyadic)]) -> (Dyadic, ExactPr
     (level, prices)
 }
 
+/// Bits of slopes that are rounded.
+pub(super) const SLOPE_BITS: i64 = 48;
+
+/// How the numbers of hints are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// As they are.
+    Whole,
+    /// Slopes have few bits, and rows a grid.
+    Rounded,
+}
+
+impl Length {
+    fn of(self, x: Dyadic) -> Dyadic {
+        match self {
+            Length::Whole => x,
+            Length::Rounded => x.rounded_down(x.parts().1 + x.bits() as i64 - SLOPE_BITS),
+        }
+    }
+}
+
+/// Slopes, lines and bends of a short leaf, after the prices of its reach.
+///
+/// # Errors
+/// If that is too expensive.
+pub(super) fn fill(
+    target: &Target,
+    objective: &[(u32, i8)],
+    leaf: ShortLeaf,
+    free: &Free,
+    length: Length,
+    hints: &mut ExactHints,
+) -> Result<(), Reason> {
+    let Target { network, slice, .. } = *target;
+    let (z, top) = (preactivations(network, slice, free.sent), slice.top());
+    let reach = target.reach(free, &hints.reach)?;
+    let Some(bounds) = target.bounds(leaf.path, &z, &reach)? else { return Ok(()) };
+    let mut phi = target.start(objective);
+    let mut total = Dyadic::ZERO;
+    for l in (3..top).rev() {
+        let coefficients = target.pull(l, &phi, &mut total)?;
+        phi = Vec::new();
+        for ((row, bounds), &node) in coefficients.into_iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
+            let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, range))| {
+                if network.is_linear(l, unit) {
+                    return k;
+                }
+                let (lower, upper) = (Exact(range.lower.clone()), Exact(range.upper.clone()));
+                let known = Known { k: Exact(k), z: Exact::zero(), lower, upper };
+                let id = (l as u32, node, unit as u32);
+                let slope = length.of(slope(&known, &leaf.said(id)).0);
+                hints.slopes.push((id, slope.clone()));
+                slope
+            });
+            phi.push(units.collect());
+        }
+    }
+    hints.slopes.sort_by_key(|entry| entry.0);
+    let coefficients = target.pull(2, &phi, &mut total)?;
+    for (m, &node) in slice.nodes(2).iter().enumerate() {
+        let bent = |unit: &usize| !network.is_linear(2, *unit);
+        for j in (0..network.widths[2]).filter(bent) {
+            let (k, z) = (&coefficients[m][j], &z[m][j]);
+            let (cell, reach) = ((node, j as u32), &reach[m][j]);
+            let (lower, upper) = (Exact(z - &reach.down), Exact(z + &reach.up));
+            let known = Known { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };
+            let mut said = leaf.said((2, node, j as u32));
+            let prices = find(&leaf.short.envelopes, &cell);
+            said.share = prices.map(|prices| prices.share);
+            let found = unit(&known, &said);
+            hints.lines.push((cell, [found.rise.0, found.fall.0].map(|slope| length.of(slope))));
+            if found.level.0.is_positive() {
+                let (level, prices) = level(free, z, &changes(free, m, j, z.is_negative())?);
+                hints.levels.push((cell, Level { weight: found.level.0, level, prices }));
+            }
+            if let Some(prices) = prices.filter(|_| found.envelope.0.is_positive()) {
+                let nodes = prices.nodes.iter().map(|(node, price)| (*node, price.exact())).collect();
+                let flips = prices.flips.iter().map(|(flip, price)| (*flip, price.exact())).collect();
+                let envelope = ExactEnvelope { weight: found.envelope.0, every: prices.every.exact(), nodes, flips };
+                hints.envelopes.push((cell, envelope));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The hints of a short leaf. `guess` are prices for the largest loss that are about right.
 ///
 /// # Errors
@@ -154,12 +240,12 @@ pub(crate) fn exact_hints(
     guess: &ExactPrices,
 ) -> Result<ExactHints, Reason> {
     let Target { network, budget, slice, meter, .. } = *target;
-    let free = Free { network, budget, slice, decided: &path.decided, meter };
+    let sent = Sent::all(network, slice, &path.decided);
+    let free = Free { network, budget, slice, decided: &path.decided, sent: &sent, meter };
     let leaf = ShortLeaf { path, short };
     let mut hints = ExactHints::default();
     let top = slice.top();
     if top > 2 {
-        let z = preactivations(network, slice, &path.decided);
         for (m, &node) in slice.nodes(2).iter().enumerate() {
             for unit in 0..network.widths[2] {
                 let prices = |up: bool| -> Result<ExactPrices, Reason> {
@@ -168,55 +254,7 @@ pub(crate) fn exact_hints(
                 hints.reach.push(((node, unit as u32), [prices(true)?, prices(false)?]));
             }
         }
-        let reach = target.reach(&free, &hints.reach)?;
-        let Some(bounds) = target.bounds(path, &z, &reach)? else { return Ok(hints) };
-        let mut phi = target.start(objective);
-        let mut total = Dyadic::ZERO;
-        for l in (3..top).rev() {
-            let coefficients = target.pull(l, &phi, &mut total)?;
-            phi = Vec::new();
-            for ((row, bounds), &node) in coefficients.into_iter().zip(&bounds[l - 3]).zip(slice.nodes(l)) {
-                let units = row.into_iter().zip(bounds).enumerate().map(|(unit, (k, range))| {
-                    if network.is_linear(l, unit) {
-                        return k;
-                    }
-                    let (lower, upper) = (Exact(range.lower.clone()), Exact(range.upper.clone()));
-                    let known = Known { k: Exact(k), z: Exact::zero(), lower, upper };
-                    let id = (l as u32, node, unit as u32);
-                    let slope = slope(&known, &leaf.said(id)).0;
-                    hints.slopes.push((id, slope.clone()));
-                    slope
-                });
-                phi.push(units.collect());
-            }
-        }
-        hints.slopes.sort_by_key(|entry| entry.0);
-        let coefficients = target.pull(2, &phi, &mut total)?;
-        for (m, &node) in slice.nodes(2).iter().enumerate() {
-            let bent = |unit: &usize| !network.is_linear(2, *unit);
-            for j in (0..network.widths[2]).filter(bent) {
-                let (k, z) = (&coefficients[m][j], &z[m][j]);
-                let (cell, reach) = ((node, j as u32), &reach[m][j]);
-                let (lower, upper) = (Exact(z - &reach.down), Exact(z + &reach.up));
-                let known = Known { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };
-                let mut said = leaf.said((2, node, j as u32));
-                let prices = find(&short.envelopes, &cell);
-                said.share = prices.map(|prices| prices.share);
-                let found = unit(&known, &said);
-                hints.lines.push((cell, [found.rise.0, found.fall.0]));
-                if found.level.0.is_positive() {
-                    let (level, prices) = level(&free, z, &changes(&free, m, j, z.is_negative())?);
-                    hints.levels.push((cell, Level { weight: found.level.0, level, prices }));
-                }
-                if let Some(prices) = prices.filter(|_| found.envelope.0.is_positive()) {
-                    let nodes = prices.nodes.iter().map(|(node, price)| (*node, price.exact())).collect();
-                    let flips = prices.flips.iter().map(|(flip, price)| (*flip, price.exact())).collect();
-                    let envelope =
-                        ExactEnvelope { weight: found.envelope.0, every: prices.every.exact(), nodes, flips };
-                    hints.envelopes.push((cell, envelope));
-                }
-            }
-        }
+        fill(target, objective, leaf, &free, Length::Whole, &mut hints)?;
     }
     // Prices that are about right, or a little less, spare most flips; where they are too high for the best ones, all
     // flips are looked at.

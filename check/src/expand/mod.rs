@@ -4,6 +4,7 @@
 //! numbers.
 
 mod exact;
+mod rows;
 mod short;
 
 use std::ops::{Add, Mul, Sub};
@@ -13,7 +14,8 @@ use crate::format::exact::find;
 use crate::ids::Unit;
 use crate::number::{Rough, Stored};
 
-pub(crate) use exact::exact_hints;
+pub(crate) use exact::{Length, exact_hints};
+pub(crate) use rows::{row_hints, whole_row_hints};
 pub(crate) use short::{EnvelopePrices, Short};
 
 /// A number to make hints of.

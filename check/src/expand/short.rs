@@ -73,6 +73,9 @@ impl Scope<'_> {
         if Stored::scaled(1, leaf.exponent).is_none() {
             return Err(Reason::Exponent(leaf.exponent));
         }
+        if self.network.is_normalised() && (leaf.cap || leaf.nested || leaf.envelope.is_some()) {
+            return Err(Reason::Normalised("bends by levels or prices"));
+        }
         let list = |name: &'static str, entries: &[Multiplier], share: bool| -> Result<Vec<(Unit, Stored)>, Reason> {
             let mut list: Vec<(Unit, Stored)> = Vec::with_capacity(entries.len());
             for &(layer, node, unit, numerator) in entries {

@@ -83,7 +83,7 @@ pub struct UnitBoundHints {
 }
 
 /// Hints for the whole bounds of a node of a layer above 2.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WholeHints {
     /// Only its `reach` counts, and only at layer 3.
     pub reach: ExactHints,

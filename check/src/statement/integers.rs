@@ -60,6 +60,63 @@ impl<'a> Combination<'a> {
     }
 }
 
+/// Numbers rounded down to one power of two, so that inner products of them are quick: each number is less than
+/// `2^exponent` above its integer times that.
+fn shortened(numbers: &[Dyadic], bits: i64) -> (i64, Vec<i64>) {
+    let leads = numbers.iter().filter(|x| !x.is_zero()).map(|x| x.parts().1 + x.bits() as i64);
+    let exponent = leads.max().unwrap_or(0) - bits;
+    let integer = |x: &Dyadic| match x.is_zero() {
+        true => 0,
+        // At most `bits` bits, or the power of two above that.
+        false => i64::try_from(&x.rounded_down(exponent).at(exponent)).unwrap_or(0),
+    };
+    (exponent, numbers.iter().map(integer).collect())
+}
+
+/// Rows of numbers that are rounded down to one power of two.
+pub struct ShortRows {
+    exponent: i64,
+    bits: i64,
+    width: usize,
+    values: Vec<i64>,
+}
+
+/// What rows are multiplied by, rounded: slopes for positive and for negative numbers, the first not above the second.
+pub struct ShortSlopes {
+    both: Vec<[i64; 2]>,
+    /// No sum is further from the exact one, in units of the sum.
+    pub error: i64,
+    /// The unit of the sums is two to this.
+    pub exponent: i64,
+}
+
+impl ShortRows {
+    /// Of rows of the same length.
+    pub fn new(rows: &[Vec<Dyadic>]) -> ShortRows {
+        let width = rows.first().map_or(0, Vec::len);
+        // Sums of `width` products, and twice the error, stay within 62 bits.
+        let bits = ((58 - i64::from(width.max(1).ilog2())) / 2).min(26);
+        let (exponent, values) = shortened(&rows.concat(), bits);
+        ShortRows { exponent, bits, width, values }
+    }
+
+    /// Slopes for all rows: `plus` for positive numbers, `minus` for negative ones, nowhere below `plus`.
+    pub fn slopes(&self, plus: &[Dyadic], minus: &[Dyadic]) -> ShortSlopes {
+        let (exponent, values) = shortened(&[plus, minus].concat(), self.bits);
+        let both: Vec<[i64; 2]> =
+            values[..self.width].iter().zip(&values[self.width..]).map(|(p, m)| [*p, *m]).collect();
+        // A product `p·w` of numbers less than 1 above their integers differs from theirs by less than `|p̃| + |w̃| + 1`.
+        let error = both.iter().map(|[p, m]| p.abs().max(m.abs()) + (1 << self.bits) + 1).sum();
+        ShortSlopes { both, error, exponent: self.exponent + exponent }
+    }
+
+    /// About `−Σ w_j (plus_j if w_j > 0, else minus_j)` for a row `w`, which is `Σ max(−plus_j w_j, −minus_j w_j)`.
+    pub fn loss(&self, row: usize, slopes: &ShortSlopes) -> i64 {
+        let row = &self.values[row * self.width..][..self.width];
+        row.iter().zip(&slopes.both).map(|(w, [plus, minus])| (-plus * w).max(-minus * w)).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -86,6 +86,9 @@ impl<'a> Statement<'a> {
             return Err(Reason::Version("statements about the network as it runs"));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
+        if header.deployed.is_some() && graph.normalisation.is_some() {
+            return Err(Reason::Normalised("statements about the network as it runs"));
+        }
         let statement = Statement {
             network: Network::new(graph, model, header, matrices, meter)?,
             budget: Budget::new(&header.budget, graph)?,

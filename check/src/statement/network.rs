@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, LayerFile, ModelFile, SparseMatrix};
 
-use super::integers::Integers;
+use super::integers::{Integers, ShortRows};
 use super::links::Links;
 use super::operator::{Operators, short};
 use super::rule::same_rules;
@@ -60,6 +60,8 @@ pub struct Network<'a> {
     pub lengths: Vec<(u32, Dyadic)>,
     /// The columns of `W(1)`, of one term after the other, as integers; none where there is one term.
     pub columns: Vec<Integers>,
+    /// The rows of `W(1)` rounded, where the rows of attributes are normalised.
+    pub short: Option<ShortRows>,
 }
 
 /// The rules of the terms of a layer: the model's own, which the header must repeat, or the one that the header states.
@@ -199,7 +201,9 @@ impl<'a> Network<'a> {
         let column = |column: usize| -> Vec<Dyadic> { weight.iter().map(|row| row[column].reduced()).collect() };
         let columns = if terms[1] > 1 { terms[1] * widths[2] } else { 0 };
         let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
-        Ok(Network { graph, model, layers, widths, terms, rules: all_rules, linear, falling, rows, lengths, columns })
+        let short = graph.normalisation.is_some().then(|| ShortRows::new(weight));
+        let rules = all_rules;
+        Ok(Network { graph, model, layers, widths, terms, rules, linear, falling, rows, lengths, columns, short })
     }
 
     /// `L`: the number of representations, one more than weight layers.
@@ -210,6 +214,16 @@ impl<'a> Network<'a> {
     /// `K`.
     pub fn classes(&self) -> usize {
         self.widths[self.depth()]
+    }
+
+    /// Are the rows of attributes divided by their sums?
+    pub fn is_normalised(&self) -> bool {
+        self.graph.normalisation.is_some()
+    }
+
+    /// `σ(c)`: the entries of a row with so many attributes, as the network reads it.
+    pub fn scale(&self, count: usize) -> Dyadic {
+        Stored::new(self.graph.normalisation.entry(count)).exact().reduced()
     }
 
     /// Has a unit of a representation no activation?

@@ -22,6 +22,7 @@ mod handmade;
 mod large;
 mod questions;
 mod resources;
+mod rows;
 mod rules;
 mod spelling;
 mod statements;

@@ -6,6 +6,7 @@ use crate::common;
 use common::{Random, World};
 use gcnproof_check::format::*;
 use gcnproof_check::{Stated, Summary, Verdict, check};
+use gcnproof_files::Normalisation;
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -186,6 +187,29 @@ fn changed_json_is_accepted_only_if_still_true() {
         Some(text)
     });
     assert!(tried > 15_000 && kept > 500 && kept < tried / 2);
+}
+
+/// The same of normalised rows, and rows that are normalised in another way or not at all.
+#[test]
+fn changed_proofs_of_normalised_rows_are_accepted_only_if_still_true() {
+    let [tried, kept] = mutants(12_000, 3_500_000, World::random_normalised, |random, world, file| {
+        if random.chance(25) {
+            let ways = [Normalisation::None, Normalisation::Float32, Normalisation::Float64];
+            let others: Vec<_> = ways.into_iter().filter(|way| *way != world.graph.normalisation).collect();
+            world.graph.normalisation = others[random.below(2)];
+            return Some(format!("{}", world.graph.normalisation));
+        }
+        let text = std::str::from_utf8(file).unwrap();
+        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for _ in 0..=random.below(3) {
+            let line = [0, 1, 1, 1][random.below(4)];
+            mutate(&mut lines[line], random);
+        }
+        let text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        *file = text.clone().into_bytes();
+        Some(text)
+    });
+    assert!(tried > 6_000 && kept > 300 && kept < tried / 2, "{tried} {kept}");
 }
 
 /// Another model under the same name: a bit of a weight or bias changed, the digests made to agree.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use gcnproof_check::format::*;
 use gcnproof_check::{Checker, Fault, Options, Reason, Statement, Verdict, matrix_digest};
-use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Pattern, Precision, SparseMatrix};
+use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, Normalisation, Pattern, Precision, SparseMatrix};
 pub use number::{Big, Random};
 
 /// A problem small enough for brute force; the target is node 0.
@@ -42,12 +42,8 @@ pub fn world(attributes: &[&[u8]], columns: usize, layers: Vec<LayerFile>, globa
     let graph = GraphFile {
         adjacency: pattern(nodes, nodes, |i, j| i != j && (i == 0 || j == 0)),
         attributes: pattern(nodes, columns, |i, j| attributes[i][j] == 1),
-        labels: None,
-        node_names: None,
-        attribute_names: None,
-        class_names: None,
         digest: "graph".into(),
-        notes: Vec::new(),
+        ..GraphFile::default()
     };
     let header = Header {
         version: VERSION,
@@ -202,6 +198,45 @@ impl World {
         world
     }
 
+    /// Rows of attributes that are divided by their sums: more nodes, attributes and flips of a row than elsewhere, rows without
+    /// attributes, budgets of nothing and of everything.
+    pub fn random_normalised(random: &mut Random) -> World {
+        let mut world = if random.chance(50) { World::random(random) } else { World::random_terms(random) };
+        world.graph.normalisation = [Normalisation::Float32, Normalisation::Float64][random.below(2)];
+        if world.model.layers[0].operators.len() < 3 && random.chance(60) {
+            let columns = 2 + random.below(4);
+            world.widen(random, columns);
+        }
+        let entries = world.graph.attributes.rows * world.graph.attributes.columns;
+        let budget = &mut world.header.budget;
+        match random.below(8) {
+            0 if entries <= 9 => (budget.global, budget.local) = (u64::MAX, Local::Uniform(u64::MAX)),
+            1 => budget.global = 0,
+            2 if entries <= 9 => (budget.global, budget.local) = (4, Local::Uniform(9)),
+            3 => (budget.global, budget.local) = (3, Local::Uniform(3)),
+            _ => {}
+        }
+        if random.chance(75) {
+            world.balance([0.0, 0.01, 0.1, 0.3, -0.05][random.below(5)]);
+        }
+        world
+    }
+
+    /// So many attributes instead of those that it has.
+    fn widen(&mut self, random: &mut Random, columns: usize) {
+        let (rows, share) = (self.graph.attributes.rows, [20, 50, 80][random.below(3)]);
+        let entries: Vec<bool> = (0..rows * columns).map(|_| random.chance(share)).collect();
+        self.graph.attributes = pattern(rows, columns, |n, d| entries[n * columns + d]);
+        let (layer, kind) = (&mut self.model.layers[0], random.below(3));
+        let terms = layer.operators.len().max(1);
+        layer.weight.rows = terms * columns;
+        layer.weight.values = (0..terms * columns * layer.weight.columns).map(|_| random.weight(kind)).collect();
+        self.header.budget.frozen_attributes.clear();
+        if random.chance(20) {
+            self.header.budget.frozen_attributes.push(random.below(columns) as u32);
+        }
+    }
+
     /// A rule for a term; a matrix is kept.
     pub fn random_rule(&mut self, random: &mut Random) -> String {
         const WORDS: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
@@ -334,7 +369,9 @@ impl World {
         let mut h: Vec<Vec<Big>> = (0..nodes)
             .map(|n| {
                 let value = |d: u32| self.graph.attributes.contains(n, d) != flips.contains(&(n as u32, d));
-                (0..self.graph.attributes.columns as u32).map(|d| Big::from(f64::from(u8::from(value(d))))).collect()
+                let all = 0..self.graph.attributes.columns as u32;
+                let entry = entry_of(self.graph.normalisation, all.clone().filter(|&d| value(d)).count());
+                all.map(|d| Big::from(if value(d) { entry } else { 0.0 })).collect()
             })
             .collect();
         for (at, layer) in self.model.layers.iter().enumerate() {
@@ -388,17 +425,16 @@ impl World {
 
     /// Every admissible set of flips, ascending within a set.
     pub fn admissible(&self) -> Vec<Vec<(u32, u32)>> {
-        let permitted = self.permitted();
-        let sets = (0u32..1 << permitted.len()).map(|mask| {
-            (0..permitted.len()).filter(|&at| mask >> at & 1 == 1).map(|at| permitted[at]).collect::<Vec<_>>()
-        });
-        sets.filter(|set| {
-            set.len() as u64 <= self.header.budget.global
-                && set
-                    .iter()
-                    .all(|&(n, _)| set.iter().filter(|other| other.0 == n).count() as u64 <= self.local(n as usize))
-        })
-        .collect()
+        let mut sets: Vec<Vec<(u32, u32)>> = vec![Vec::new()];
+        for flip in self.permitted() {
+            let fits = |set: &&Vec<(u32, u32)>| {
+                let row = set.iter().filter(|other| other.0 == flip.0).count() as u64;
+                (set.len() as u64) < self.header.budget.global && row < self.local(flip.0 as usize)
+            };
+            let more: Vec<_> = sets.iter().filter(fits).map(|set| [&set[..], &[flip]].concat()).collect();
+            sets.extend(more);
+        }
+        sets
     }
 
     /// The class that a node is to keep; `None` if it has none.
@@ -499,6 +535,9 @@ impl World {
             }
         }
         leaf.nested = self.depth() > 2 && random.chance(60);
+        if self.graph.normalisation.is_some() {
+            leaf = Leaf { cap: false, envelope: None, nested: false, ..leaf };
+        }
         leaf
     }
 
@@ -600,6 +639,16 @@ impl World {
             tree.splice(at..=at, [split, leaf.clone(), leaf]);
         }
         Err((last.unwrap(), false))
+    }
+}
+
+/// The entries of a row with so many attributes.
+fn entry_of(normalisation: Normalisation, count: usize) -> f64 {
+    match normalisation {
+        _ if count == 0 => 0.0,
+        Normalisation::None => 1.0,
+        Normalisation::Float32 => f64::from(1f32 / count as f32),
+        Normalisation::Float64 => 1.0 / count as f64,
     }
 }
 
