@@ -147,7 +147,7 @@ struct RowChanges {
 }
 
 impl RowChanges {
-    /// Fills the menu of a node for rises of the unit (docs/math.md (21.3)). `order` has the attributes that may be flipped,
+    /// Fills the menu of a node for rises of the unit (docs/math.md (21.4)). `order` has the attributes that may be flipped,
     /// those with the largest weights first where it is `sorted`.
     fn fill(
         &mut self,
@@ -281,8 +281,15 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     pool: &mut Vec<f64>,
 ) -> f64 {
     pool.clear();
+    // Flips that must be made in a row are no longer shared out.
+    let mut reserved = Vec::new();
     for (n, node, entries) in row() {
+        let start = pool.len();
         changes.extend(n, node, entries, upward, pool);
+        let least = changes.remaining.decided.least(node as u32);
+        if least > 0 {
+            reserved.extend(pool.drain(start..pool.len().min(start + least)));
+        }
     }
     let global = changes.global;
     if pool.len() > global {
@@ -291,6 +298,7 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
         }
         pool.truncate(global);
     }
+    pool.append(&mut reserved);
     pool.iter().sum()
 }
 
@@ -419,6 +427,7 @@ pub fn first_hidden_in_branch(
             }
             terms.push(changes);
         }
+        let global = global.saturating_sub(decided.least_in_all());
         let changes = UnitChanges { terms, columns, graph, remaining, global };
         for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;

@@ -35,6 +35,8 @@ pub struct RowLosses<'a> {
 pub struct Menu {
     /// How much one more flip adds: positive, not rising; the sum of the first `k` is not below the largest loss of `k`.
     pub steps: Vec<f64>,
+    /// What the flips lose that must be made; 0 where none must.
+    pub base: f64,
     /// How many of the best `k` flips are additions, from `k = 0` on.
     pub additions: Vec<usize>,
     losses: Vec<f64>,
@@ -43,8 +45,13 @@ pub struct Menu {
 }
 
 impl Menu {
-    /// The menu of a row with up to `capacity` flips (docs/math.md (21.3)).
+    /// The menu of a row with up to `capacity` flips (docs/math.md (21.4)).
     pub fn fill(&mut self, row: RowLosses, capacity: usize) {
+        self.fill_from(row, 0, capacity);
+    }
+
+    /// The same with at least so many flips: [`Menu::base`] is what these lose, and the steps are those beyond.
+    pub fn fill_from(&mut self, row: RowLosses, least: usize, capacity: usize) {
         let RowLosses { normalisation, count, additions, removals, whole, radius } = row;
         for (sums, (list, sized)) in
             self.sums.iter_mut().zip([(additions, false), (removals, false), (additions, true), (removals, true)])
@@ -80,6 +87,18 @@ impl Menu {
             }
             self.losses.push(most);
             self.additions.push(best);
+        }
+        self.base = 0.0;
+        if least > 0 {
+            // Where so many flips cannot be made, there is nothing to lose.
+            self.base = self.losses.get(least).copied().unwrap_or(f64::NEG_INFINITY);
+            self.losses.drain(..least.min(self.losses.len()));
+            self.losses.iter_mut().for_each(|loss| *loss = (*loss - self.base).next_up());
+            self.losses.truncate(if self.base.is_finite() { usize::MAX } else { 0 });
+            match self.losses.first_mut() {
+                Some(first) => *first = 0.0,
+                None => self.losses.push(0.0),
+            }
         }
         self.envelop();
     }

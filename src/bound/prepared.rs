@@ -432,6 +432,10 @@ impl Prepared {
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
         let flips = local.min(self.budget().global());
+        if loss == f64::NEG_INFINITY {
+            // There is nothing in the branch.
+            return Enclosure { value: f64::INFINITY, error: 0.0 };
+        }
         let mut total = relaxed.base;
         total.add(-loss);
         total.allow(flips as f64 * *loss_error + error_of(selection.flips().len(), loss));
@@ -440,7 +444,7 @@ impl Prepared {
 
     /// How many times the error of a single flip's loss covers each flip of a normalised row: itself, and its part of the
     /// change of all other entries, which is no more than that of as many entries as there are flips
-    /// (docs/math.md (21.5)).
+    /// (docs/math.md (21.7)).
     fn row_error(&self, slice: &Slice) -> f64 {
         let entries = |n: &u32| self.graph().attributes().row(*n as usize).len() + self.budget().local(*n as usize);
         let longest = slice.nodes(1).iter().map(entries).max().unwrap_or(0);

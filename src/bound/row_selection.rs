@@ -1,5 +1,5 @@
 //! The worst flips where rows are normalised: the menus of all rows, and the budget shared out among their steps
-//! (docs/math.md (21.4)).
+//! (docs/math.md (21.5)).
 
 use crate::bound::menu::{Menu, RowLosses};
 use crate::bound::selection::{Loss, SearchSpace, Slopes};
@@ -35,6 +35,8 @@ struct Looked {
     removals: Vec<Candidate>,
     /// How many of the best `k` flips are additions.
     share: Vec<usize>,
+    /// How many flips must be made.
+    least: usize,
 }
 
 /// The buffers of a selection among normalised rows.
@@ -58,8 +60,9 @@ struct Waiting {
     /// Its number in the slice.
     n: u32,
     node: u32,
-    /// How many flips may be made.
+    /// How many flips may be made, and must be.
     capacity: usize,
+    least: usize,
     /// Number of ones.
     count: usize,
     /// Of its slopes.
@@ -88,11 +91,14 @@ impl RowSelection {
         kept.clear();
         self.steps.clear();
         self.order_rows(space, global, slice, slopes);
+        let Some(global) = global.checked_sub(space.decided.least_in_all()) else { return f64::NEG_INFINITY };
         // What the `global` largest steps surely reach: smaller ones do not matter.
-        let mut threshold = 0.0;
+        let mut threshold = if global == 0 { f64::INFINITY } else { 0.0 };
+        let mut base = 0.0;
         for looked in 0..self.waiting.len() {
             let row = self.waiting[looked];
-            if row.most <= threshold {
+            // Rows in which flips must be made come first.
+            if row.least == 0 && row.most <= threshold {
                 break;
             }
             if watch.is_some_and(Watch::is_late) {
@@ -101,10 +107,12 @@ impl RowSelection {
             if self.rows.len() == looked {
                 self.rows.push(Looked::default());
             }
-            self.look(space, row, slopes, threshold, looked);
+            self.look(space, row, slopes, if row.least > 0 { 0.0 } else { threshold }, looked);
+            base += self.menu.base;
+            self.rows[looked].least = row.least;
             let steps = self.menu.steps.iter().take_while(|&&loss| loss > threshold);
             self.steps.extend(steps.map(|&loss| Step { loss, row: looked as u32 }));
-            if self.steps.len() >= global {
+            if self.steps.len() >= global && global > 0 {
                 let falling = |x: &Step, y: &Step| y.loss.total_cmp(&x.loss).then(x.row.cmp(&y.row));
                 let (_, least, _) = self.steps.select_nth_unstable_by(global - 1, falling);
                 threshold = least.loss;
@@ -112,21 +120,31 @@ impl RowSelection {
             }
         }
         self.steps.sort_by(|x, y| x.row.cmp(&y.row).then(y.loss.total_cmp(&x.loss)));
-        for of_row in self.steps.chunk_by(|x, y| x.row == y.row) {
-            let row = &self.rows[of_row[0].row as usize];
-            let additions = row.share[of_row.len()];
-            let removals = of_row.len() - additions;
+        let mut steps = self.steps.as_slice();
+        for (at, row) in self.rows.iter().enumerate().take(self.waiting.len()) {
+            let own = steps.iter().take_while(|step| step.row as usize == at).count();
+            let (of_row, rest) = steps.split_at(own);
+            steps = rest;
+            let made = row.least + own;
+            let more = row.share.get(made).copied().filter(|_| made > 0);
+            let Some(additions) = more else { continue };
             // Of an attribute that was not scored only a bound is known: it is left out.
-            let flips = row.additions.iter().take(additions).chain(&row.removals[..removals]);
-            kept.extend(of_row.iter().zip(flips).map(|(step, candidate)| Loss {
-                loss: step.loss,
-                flip: Flip { node: row.node, attribute: candidate.attribute },
-            }));
+            let flips = row.additions.iter().take(additions).chain(&row.removals[..made - additions]);
+            let losses = std::iter::repeat_n(0.0, row.least).chain(of_row.iter().map(|step| step.loss));
+            kept.extend(
+                flips.zip(losses).map(|(candidate, loss)| Loss {
+                    loss,
+                    flip: Flip { node: row.node, attribute: candidate.attribute },
+                }),
+            );
+            if steps.is_empty() && self.rows[at + 1..].iter().all(|row| row.least == 0) {
+                break;
+            }
         }
-        self.steps.iter().map(|step| step.loss).sum()
+        base + self.steps.iter().map(|step| step.loss).sum::<f64>()
     }
 
-    /// All rows that may be touched, those with the largest bound on their steps first (docs/math.md (21.6)).
+    /// All rows that may be touched, those with the largest bound on their steps first (docs/math.md (21.8)).
     fn order_rows(&mut self, space: &SearchSpace, global: usize, slice: &Slice, slopes: &Slopes) {
         let SearchSpace { graph, layer, budget, decided, attributes } = space;
         let (width, normalisation) = (attributes.width(), graph.normalisation());
@@ -134,6 +152,7 @@ impl RowSelection {
         self.sums.clear();
         for (n, &node) in slice.nodes(1).iter().enumerate() {
             let capacity = decided.local(budget, node).unwrap_or(0).min(global);
+            let least = decided.least(node);
             if capacity == 0 {
                 continue;
             }
@@ -179,6 +198,7 @@ impl RowSelection {
                 n: n as u32,
                 node,
                 capacity,
+                least,
                 count,
                 norm,
                 whole,
@@ -187,19 +207,20 @@ impl RowSelection {
                 largest,
             });
         }
-        self.waiting.sort_by(|x, y| y.most.total_cmp(&x.most).then(x.n.cmp(&y.n)));
+        self.waiting
+            .sort_by(|x, y| (y.least > 0).cmp(&(x.least > 0)).then(y.most.total_cmp(&x.most)).then(x.n.cmp(&y.n)));
     }
 
-    /// Fills the menu of a row (docs/math.md (21.3)). Attributes with which no step exceeds the threshold need not be
+    /// Fills the menu of a row (docs/math.md (21.4)). Attributes with which no step exceeds the threshold need not be
     /// scored: they lose no more than the place where the search for them ends.
     fn look(&mut self, space: &SearchSpace, row: Waiting, slopes: &Slopes, threshold: f64, at: usize) {
         let SearchSpace { graph, budget, decided, attributes, .. } = space;
-        let Waiting { n, node, capacity, count, norm, whole, spread, shift, largest, .. } = row;
+        let Waiting { n, node, capacity, least: must, count, norm, whole, spread, shift, largest, .. } = row;
         let (n, width) = (n as usize, attributes.width());
         let centre = &slopes.centre[n * width..][..width];
         let radius = slopes.radius.get(n * width..(n + 1) * width);
         let RowSelection { rows, menu, scores, losses, present, .. } = self;
-        let Looked { node: of, additions, removals, share } = &mut rows[at];
+        let Looked { node: of, additions, removals, share, .. } = &mut rows[at];
         *of = node;
         present.clear();
         present.extend(attributes_after(graph, node, &decided.flipped));
@@ -265,7 +286,7 @@ impl RowSelection {
             whole,
             radius: spread,
         };
-        menu.fill(row, capacity);
+        menu.fill_from(row, must, capacity);
         share.clone_from(&menu.additions);
     }
 }

@@ -107,7 +107,7 @@ impl Evaluator {
     }
 
     /// The same where rows are normalised: what a row sends after its flips takes the place of what it sent before
-    /// (docs/math.md (21.1)).
+    /// (docs/math.md (21.2)).
     fn first_normalised(&mut self, problem: &Problem, slice: &Slice, flips: &[Flip]) {
         let of = &problem.network().layers()[0];
         let (width, layer) = (of.outputs(), &mut self.layers[0]);

@@ -240,7 +240,7 @@ impl ExactProblem<'_> {
     }
 
     /// Adds what flips change where rows are normalised: what a row sends after them, less what it sent before
-    /// (docs/math.md (21.1)). None once the deadline has passed.
+    /// (docs/math.md (21.2)). None once the deadline has passed.
     fn move_rows(&self, units: &[usize], flips: &[Flip], z: &mut ExactMatrix) -> Option<()> {
         let layer = &self.network.layers()[0];
         let width = layer.outputs();

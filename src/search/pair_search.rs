@@ -149,8 +149,7 @@ impl PairSearch<'_, '_> {
     /// The first flip of the best perturbation that is left to be made in a branch that may contain it.
     pub(super) fn next_of_attack(&self, branch: &Branch) -> Option<Flip> {
         let (fixed, flips) = (&branch.decided, &self.pair().attack.flips);
-        let inside =
-            fixed.flipped.iter().all(|flip| flips.contains(flip)) && !fixed.kept.iter().any(|f| flips.contains(f));
+        let inside = fixed.contains(flips);
         flips.iter().copied().find(|flip| inside && !fixed.flipped.contains(flip))
     }
 
@@ -225,7 +224,9 @@ impl PairSearch<'_, '_> {
         let latest = self.pool.iter().rev().take(count.saturating_add(POOL));
         let fits = |column: &&Move| {
             let local = || decided.local(budget, column.node()).unwrap_or(0).min(count);
-            !column.flips().any(|flip| decided.fixes(flip)) && (column.cost() == 1 || column.cost() <= local())
+            !column.flips().any(|flip| decided.fixes(flip))
+                && (column.cost() == 1 || column.cost() <= local())
+                && column.cost() >= decided.least(column.node())
         };
         latest.filter(fits).cloned().collect()
     }
@@ -249,7 +250,7 @@ impl PairSearch<'_, '_> {
         let budget = self.prepared.budget();
         let mut shares = suggestion.flips.clone();
         shares.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        let mut attack = Decided { flipped: branch.decided.flipped.clone(), kept: Vec::new() };
+        let mut attack = Decided { flipped: branch.decided.flipped.clone(), ..Decided::default() };
         for (flip, share) in shares {
             if share < 1e-3 || attack.global(budget).is_none_or(|left| left == 0) {
                 break;

@@ -444,7 +444,7 @@ impl Session<'_> {
                 }
                 short
             }
-            Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
+            Step::Unit(..) | Step::Flip(..) | Step::Row(..) => return Err(Reason::Incomplete),
         };
         if path.decided.overspent(budget) {
             return Ok(Some(ExactHints::default()));

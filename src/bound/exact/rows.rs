@@ -57,13 +57,14 @@ struct ExactMenu {
 }
 
 impl ExactMenu {
-    /// The flips of the best `k`, and what they lose, where every flip has a price.
-    fn best(&self, price: &Dyadic) -> (Dyadic, usize) {
-        let mut best = (Dyadic::ZERO, 0);
-        for (k, loss) in self.losses.iter().enumerate().skip(1) {
+    /// The best number of flips from `least` on, and what they lose, where every flip has a price; none if so many cannot be
+    /// made.
+    fn best(&self, price: &Dyadic, least: usize) -> Option<(Dyadic, usize)> {
+        let mut best: Option<(Dyadic, usize)> = None;
+        for (k, loss) in self.losses.iter().enumerate().skip(least) {
             let less = loss - &(price * &Dyadic::from(k as f64));
-            if less > best.0 {
-                best = (less, k);
+            if best.as_ref().is_none_or(|best| less > best.0) {
+                best = Some((less, k));
             }
         }
         best
@@ -77,7 +78,7 @@ impl ExactMenu {
 }
 
 impl ExactProblem<'_> {
-    /// `Q ρ + Σ_n max_k (L_n(k) − ρ k)` at a price near the best (docs/math.md (21.4)), and the flips of the best `k`. None
+    /// `Q ρ + Σ_n max_k (L_n(k) − ρ k)` at a price near the best (docs/math.md (21.5)), and the flips of the best `k`. None
     /// once the deadline has passed.
     pub(super) fn largest_row_loss(
         &self,
@@ -89,8 +90,9 @@ impl ExactProblem<'_> {
         let mut menus = Vec::new();
         for (n, &node) in self.slice.nodes(1).iter().enumerate() {
             self.look()?;
+            let must = lines.decided.least(node) > 0;
             if remaining.local(node) > 0
-                && let Some(slopes) = self.row_slopes(n, units)
+                && let Some(slopes) = self.row_slopes(n, units, must)
             {
                 menus.push((node, self.menu(remaining, n, &slopes)?));
             }
@@ -100,7 +102,7 @@ impl ExactProblem<'_> {
         let mut total = &price * &Dyadic::from(global as f64);
         let mut flips = Vec::new();
         for (node, menu) in &menus {
-            let (loss, count) = menu.best(&price);
+            let (loss, count) = menu.best(&price, lines.decided.least(*node))?;
             total += &loss;
             flips.extend(menu.flips(*node, count));
         }
@@ -111,7 +113,7 @@ impl ExactProblem<'_> {
 
     /// Slopes of what the slice's `n`-th row sends; none if nothing counts there. Where terms meet, a change is the sum of
     /// theirs and loses no more than they do one by one.
-    fn row_slopes(&self, n: usize, units: &[Option<Line>]) -> Option<RowSlopes> {
+    fn row_slopes(&self, n: usize, units: &[Option<Line>], must: bool) -> Option<RowSlopes> {
         let layer = &self.network.layers()[0];
         let (width, all) = (layer.outputs(), layer.outputs() * layer.passing.terms());
         let (mut rise, mut fall) = (ExactMatrix::zeros(1, all), ExactMatrix::zeros(1, all));
@@ -130,10 +132,10 @@ impl ExactProblem<'_> {
             }
         }
         let counts = rise.values.iter().chain(&fall.values).any(|slope| slope.sign() != Ordering::Equal);
-        counts.then_some(RowSlopes { rise: rise.values, fall: fall.values })
+        (counts || must).then_some(RowSlopes { rise: rise.values, fall: fall.values })
     }
 
-    /// The menu of a row (docs/math.md (21.3)); none once the deadline has passed.
+    /// The menu of a row (docs/math.md (21.4)); none once the deadline has passed.
     fn menu(&self, remaining: Remaining, n: usize, slopes: &RowSlopes) -> Option<ExactMenu> {
         let node = self.slice.nodes(1)[n];
         let layer = &self.network.layers()[0];
@@ -215,7 +217,7 @@ impl ExactProblem<'_> {
                 if remaining.local(self.slice.nodes(1)[n]) > 0
                     && let Some(menu) = self.menu(remaining, n, &slopes)
                 {
-                    total += &menu.best(&Dyadic::ZERO).0;
+                    total += &menu.best(&Dyadic::ZERO, 0).map_or(Dyadic::ZERO, |best| best.0);
                 }
             }
             total
