@@ -40,7 +40,8 @@ pub struct Menu {
     /// How many of the best `k` flips are additions, from `k = 0` on.
     pub additions: Vec<usize>,
     losses: Vec<f64>,
-    hull: Vec<usize>,
+    /// The numbers of flips at which the hull has its corners, counted from those that must be made.
+    pub hull: Vec<usize>,
     sums: [Vec<f64>; 4],
 }
 

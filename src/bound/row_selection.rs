@@ -37,6 +37,18 @@ struct Looked {
     share: Vec<usize>,
     /// How many flips must be made.
     least: usize,
+    /// The numbers of flips at which the menu's hull has its corners.
+    corners: Vec<usize>,
+}
+
+impl Looked {
+    /// The best so many flips; attributes that were not scored are left out.
+    fn flips(&self, made: usize) -> impl Iterator<Item = Flip> + '_ {
+        let additions = self.share.get(made).copied().unwrap_or(0);
+        let removals = self.removals.get(..made - additions).unwrap_or_default();
+        let chosen = self.additions.iter().take(additions).chain(removals);
+        chosen.map(|candidate| Flip { node: self.node, attribute: candidate.attribute })
+    }
 }
 
 /// The buffers of a selection among normalised rows.
@@ -50,6 +62,9 @@ pub struct RowSelection {
     present: Vec<u32>,
     waiting: Vec<Waiting>,
     sums: Vec<f64>,
+    /// The moves that the last selection consists of, one after the other, and where each ends.
+    moves: Vec<Flip>,
+    ends: Vec<usize>,
 }
 
 /// A row that waits to be looked at.
@@ -77,6 +92,12 @@ struct Waiting {
 }
 
 impl RowSelection {
+    /// The moves of rows that shares of make up the last selection.
+    pub fn moves(&self) -> impl Iterator<Item = &[Flip]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.moves[start..end])
+    }
+
     /// The sum of the `global` largest steps of all menus: not below the loss of any admissible set. `kept` gets the flips
     /// that attain it, up to the gaps between losses and their hulls.
     pub fn select(
@@ -90,11 +111,13 @@ impl RowSelection {
     ) -> f64 {
         kept.clear();
         self.steps.clear();
+        self.moves.clear();
+        self.ends.clear();
         self.order_rows(space, global, slice, slopes);
         let Some(global) = global.checked_sub(space.decided.least_in_all()) else { return f64::NEG_INFINITY };
         // What the `global` largest steps surely reach: smaller ones do not matter.
         let mut threshold = if global == 0 { f64::INFINITY } else { 0.0 };
-        let mut base = 0.0;
+        let (mut base, mut seen) = (0.0, 0);
         for looked in 0..self.waiting.len() {
             let row = self.waiting[looked];
             // Rows in which flips must be made come first.
@@ -110,6 +133,7 @@ impl RowSelection {
             self.look(space, row, slopes, if row.least > 0 { 0.0 } else { threshold }, looked);
             base += self.menu.base;
             self.rows[looked].least = row.least;
+            seen = looked + 1;
             let steps = self.menu.steps.iter().take_while(|&&loss| loss > threshold);
             self.steps.extend(steps.map(|&loss| Step { loss, row: looked as u32 }));
             if self.steps.len() >= global && global > 0 {
@@ -121,24 +145,25 @@ impl RowSelection {
         }
         self.steps.sort_by(|x, y| x.row.cmp(&y.row).then(y.loss.total_cmp(&x.loss)));
         let mut steps = self.steps.as_slice();
-        for (at, row) in self.rows.iter().enumerate().take(self.waiting.len()) {
+        for (at, row) in self.rows.iter().enumerate().take(seen) {
             let own = steps.iter().take_while(|step| step.row as usize == at).count();
             let (of_row, rest) = steps.split_at(own);
             steps = rest;
             let made = row.least + own;
-            let more = row.share.get(made).copied().filter(|_| made > 0);
-            let Some(additions) = more else { continue };
-            // Of an attribute that was not scored only a bound is known: it is left out.
-            let flips = row.additions.iter().take(additions).chain(&row.removals[..made - additions]);
+            if made == 0 {
+                continue;
+            }
             let losses = std::iter::repeat_n(0.0, row.least).chain(of_row.iter().map(|step| step.loss));
-            kept.extend(
-                flips.zip(losses).map(|(candidate, loss)| Loss {
-                    loss,
-                    flip: Flip { node: row.node, attribute: candidate.attribute },
-                }),
-            );
-            if steps.is_empty() && self.rows[at + 1..].iter().all(|row| row.least == 0) {
-                break;
+            kept.extend(row.flips(made).zip(losses).map(|(flip, loss)| Loss { loss, flip }));
+            // Between two corners of the hull the relaxed attacker makes shares of the moves at both.
+            let after = row.corners.partition_point(|&corner| row.least + corner < made);
+            let corners = row.corners[after.saturating_sub(1)..].iter().take(2).map(|corner| row.least + corner);
+            for corner in corners.filter(|&corner| corner > 0) {
+                let flips: Vec<Flip> = row.flips(corner).collect();
+                if flips.len() == corner {
+                    self.moves.extend(flips);
+                    self.ends.push(self.moves.len());
+                }
             }
         }
         base + self.steps.iter().map(|step| step.loss).sum::<f64>()
@@ -220,7 +245,7 @@ impl RowSelection {
         let centre = &slopes.centre[n * width..][..width];
         let radius = slopes.radius.get(n * width..(n + 1) * width);
         let RowSelection { rows, menu, scores, losses, present, .. } = self;
-        let Looked { node: of, additions, removals, share, .. } = &mut rows[at];
+        let Looked { node: of, additions, removals, share, corners, .. } = &mut rows[at];
         *of = node;
         present.clear();
         present.extend(attributes_after(graph, node, &decided.flipped));
@@ -288,6 +313,7 @@ impl RowSelection {
         };
         menu.fill_from(row, must, capacity);
         share.clone_from(&menu.additions);
+        corners.clone_from(&menu.hull);
     }
 }
 

@@ -20,6 +20,7 @@ use crate::problem::graph::Graph;
 use crate::problem::layer::Layer;
 use crate::problem::limits::Watch;
 use crate::problem::matrix::PatternRows;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 /// How many attributes are scored between two looks at the threshold.
@@ -181,6 +182,14 @@ impl Selection {
     /// The selected flips with a positive loss, in no particular order.
     pub fn flips(&self) -> &[Loss] {
         &self.kept
+    }
+
+    /// What the last selection consists of: single flips, or where rows are normalised moves of rows.
+    pub fn moves(&self, graph: &Graph) -> Vec<Move> {
+        match graph.normalisation().is_some() {
+            true => self.rows.moves().flat_map(|flips| Move::all(graph, flips)).collect(),
+            false => self.kept.iter().map(|loss| loss.flip.into()).collect(),
+        }
     }
 
     /// Selects among all flips of the slice's nodes and returns the sum of losses (docs/math.md (1.6)).

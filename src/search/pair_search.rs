@@ -204,13 +204,14 @@ impl PairSearch<'_, '_> {
         self.last = prepared.worst(self.workspace, &branch.decided);
         let bound = self.last.lower();
         let selected: Vec<Flip> = self.workspace.selection.flips().iter().map(|loss| loss.flip).collect();
+        let moves = self.workspace.selection.moves(prepared.graph());
         let attack: Vec<Flip> = branch.decided.flipped.iter().chain(&selected).copied().collect();
         self.pairs.try_flips(self.at, attack, self.workspace);
         self.round_to_attack(branch, suggestion);
         if bound > self.pair().goal() {
             self.record_leaf(branch, self.pair().class, &suggestion.weights);
         }
-        (bound, Move::all(prepared.graph(), &selected))
+        (bound, moves)
     }
 
     /// A difference that is none, between bounds of this size.
