@@ -375,8 +375,8 @@ impl Session<'_> {
         if path.decided.overspent(budget) {
             return None;
         }
-        if !network.is_normalised()
-            && let Attempt::Hints(hints, _) = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true)
+        let attempt = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true);
+        if let Attempt::Hints(hints, _) = attempt
             && hints.worst.is_some()
         {
             return hints.worst;
@@ -450,7 +450,7 @@ impl Session<'_> {
             return Ok(Some(ExactHints::default()));
         }
         self.meter.spend(self.slice.steps())?;
-        if network.is_normalised() {
+        if network.is_normalised() && (self.checker.exact_only || wanted || self.checker.has_stated_bounds()) {
             return self.judge_rows(&objective, path, &short).map(Some);
         }
         let error = Interval::around(&self.error).upper;
@@ -463,6 +463,9 @@ impl Session<'_> {
         // The fast path knows only the bounds that the expansion makes.
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
+        }
+        if network.is_normalised() {
+            return self.judge_rows(&objective, path, &short).map(Some);
         }
         let hints = hints.exact(self.slice);
         let (checker, meter) = (self.checker, self.meter);
@@ -479,7 +482,7 @@ impl Session<'_> {
         })
     }
 
-    /// Accepts a short leaf where rows of attributes are normalised, and returns its hints.
+    /// Accepts a short leaf where rows of attributes are normalised, by the core, and returns its hints.
     fn judge_rows(&self, objective: &[(u32, i8)], path: &Path, short: &Short) -> Result<ExactHints, Reason> {
         let Statement { network, budget, .. } = self.checker.statement;
         let (checker, slice, meter, reaches) = (self.checker, self.slice, self.meter, &self.reaches);
@@ -496,15 +499,10 @@ impl Session<'_> {
         })
     }
 
-    /// Does the core alone judge?
-    fn exact_only(&self) -> bool {
-        self.checker.exact_only || self.checker.statement.network.is_normalised()
-    }
-
     /// The sign of a margin with its error added, which is 0 for the exact network, and floats around it. As deployed,
     /// a margin that is only just as large as its error breaks nothing.
     fn margin(&self, reference: u32, class: u32, flips: &Decided, error: &Dyadic) -> (Ordering, Interval) {
-        if !self.exact_only() {
+        if !self.checker.exact_only {
             let logits = self.target.logits(flips);
             let margin = logits[reference as usize].minus(logits[class as usize]).plus(Interval::around(error));
             if let Some(sign) = margin.sign() {
@@ -519,7 +517,7 @@ impl Session<'_> {
 
     pub(crate) fn is_predicted(&self, class: u32) -> bool {
         let none = Decided::default();
-        if !self.exact_only() {
+        if !self.checker.exact_only {
             let logits = self.target.logits(&none);
             let ahead = |(other, logit): (usize, &Interval)| {
                 other == class as usize || logits[class as usize].minus(*logit).sign() == Some(Ordering::Greater)

@@ -174,7 +174,7 @@ impl Target<'_> {
     ) -> Result<Rc<Vec<Vec<Reach>>>, Reason> {
         if self.network.is_normalised() {
             let prices = |node: u32, unit: u32| find(stated, &(node, unit)).cloned().unwrap_or_default();
-            let compute = || free.row_reach(&prices);
+            let compute = || free.row_reach(self.reaches, &prices);
             return if stated.is_empty() { self.reaches.after(free.decided, compute) } else { compute().map(Rc::new) };
         }
         let none = Default::default();

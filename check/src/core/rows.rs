@@ -20,15 +20,26 @@ const STEP: u64 = 256;
 /// Bits of prices that are chosen here: any price is valid.
 const RATE_BITS: i64 = 62;
 
-/// `U` and `V` of a slice where no prices are stated, after the flips that were asked about last.
+/// Bytes of menus that are remembered, about.
+const REMEMBERED: u64 = 1 << 26;
+
+/// A column of what the row at a place sends, a direction, and how many flips may be made.
+type Key = (usize, usize, bool, usize);
+
+/// What is remembered of a slice with normalised rows.
 #[derive(Default)]
-pub struct Reaches(RefCell<Option<Known>>);
+pub struct Reaches {
+    /// `U` and `V` where no prices are stated, after the flips that were asked about last.
+    last: RefCell<Option<Known>>,
+    /// Menus of rows of which nothing is decided, and their bytes.
+    menus: RefCell<(HashMap<Key, Rc<Menu>>, u64)>,
+}
 
 /// Flips, and `U` and `V` after them.
 type Known = (Decided, Rc<Vec<Vec<Reach>>>);
 
 impl Reaches {
-    /// Those after some flips, from memory if they were asked about last.
+    /// Reaches after some flips, from memory if they were asked about last.
     ///
     /// # Errors
     /// Those of computing them.
@@ -37,14 +48,29 @@ impl Reaches {
         decided: &Decided,
         compute: impl FnOnce() -> Result<Vec<Vec<Reach>>, Reason>,
     ) -> Result<Rc<Vec<Vec<Reach>>>, Reason> {
-        if let Some((known, reach)) = &*self.0.borrow()
+        if let Some((known, reach)) = &*self.last.borrow()
             && known == decided
         {
             return Ok(reach.clone());
         }
         let reach = Rc::new(compute()?);
-        *self.0.borrow_mut() = Some((decided.clone(), reach.clone()));
+        *self.last.borrow_mut() = Some((decided.clone(), reach.clone()));
         Ok(reach)
+    }
+
+    fn menu(&self, key: Key, compute: impl FnOnce() -> Result<Menu, Reason>) -> Result<Rc<Menu>, Reason> {
+        if let Some(known) = self.menus.borrow().0.get(&key) {
+            return Ok(known.clone());
+        }
+        let menu = Rc::new(compute()?);
+        let (menus, bytes) = &mut *self.menus.borrow_mut();
+        *bytes += menu.bytes() + 64;
+        if *bytes > REMEMBERED {
+            menus.clear();
+            *bytes = 0;
+        }
+        menus.insert(key, menu.clone());
+        Ok(menu)
     }
 }
 
@@ -286,41 +312,24 @@ impl Free<'_> {
     }
 
     /// Rule 2: `U` and `V` of the units of layer 2, by stated prices or, where `stated` knows none, the best.
-    pub fn row_reach(&self, stated: &dyn Fn(u32, u32) -> [ExactPrices; 2]) -> Result<Vec<Vec<Reach>>, Reason> {
-        let width = self.network.widths[2];
-        let mut known: HashMap<(usize, usize, bool), Rc<Menu>> = HashMap::new();
+    pub fn row_reach(
+        &self,
+        memory: &Reaches,
+        stated: &dyn Fn(u32, u32) -> [ExactPrices; 2],
+    ) -> Result<Vec<Vec<Reach>>, Reason> {
+        // Rows with decided flips are remembered here only.
+        let own = Reaches::default();
         let mut rows = Vec::new();
         for (m, &node) in self.slice.nodes(2).iter().enumerate() {
             let mut row = Vec::new();
-            for unit in 0..width {
-                let mut reach = |upward: bool, prices: &ExactPrices| {
-                    let mut parts = Vec::new();
-                    for pair in pairs(&self.slice.passing(1)[m]) {
-                        let place = pair[0].place();
-                        let node = self.slice.nodes(1)[place];
-                        if self.left(node) == 0 {
-                            continue;
-                        }
-                        let [link] = pair else {
-                            let menu = Rc::new(self.menu(place, &self.overlapping_flips(pair, unit, upward)?, 0)?);
-                            parts.push(Part { node, factor: Dyadic::from(1), menu });
-                            continue;
-                        };
-                        // Through a negative entry a rise of what is sent arrives as a fall.
-                        let key = (place, link.part(width).start + unit, upward == link.entry.is_positive());
-                        let menu = match known.get(&key) {
-                            Some(menu) => menu.clone(),
-                            None => {
-                                let menu = Rc::new(self.menu(place, &self.column_flips(place, key.1, key.2), 0)?);
-                                self.meter.hold(menu.bytes())?;
-                                known.insert(key, menu.clone());
-                                menu
-                            }
-                        };
-                        parts.push(Part { node, factor: link.entry.exact().size(), menu });
-                    }
+            for unit in 0..self.network.widths[2] {
+                let reach = |upward: bool, prices: &ExactPrices| -> Result<Dyadic, Reason> {
+                    let pairs = pairs(&self.slice.passing(1)[m]);
+                    let parts = pairs.filter(|pair| self.left(self.slice.nodes(1)[pair[0].place()]) > 0);
+                    let parts = parts.map(|pair| self.part(pair, unit, upward, memory, &own));
+                    let parts = parts.collect::<Result<Vec<Part>, Reason>>()?;
                     self.meter.look()?;
-                    Ok::<Dyadic, Reason>(self.rows_lose(&parts, prices, true))
+                    Ok(self.rows_lose(&parts, prices, true))
                 };
                 let [up, down] = stated(node, unit as u32);
                 row.push(Reach { up: reach(true, &up)?, down: reach(false, &down)? });
@@ -329,6 +338,23 @@ impl Free<'_> {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// The menu of a row for rises or falls of a unit that it reaches.
+    fn part(&self, pair: &[Link], unit: usize, upward: bool, memory: &Reaches, own: &Reaches) -> Result<Part, Reason> {
+        let place = pair[0].place();
+        let node = self.slice.nodes(1)[place];
+        let [link] = pair else {
+            let menu = Rc::new(self.menu(place, &self.overlapping_flips(pair, unit, upward)?, 0)?);
+            return Ok(Part { node, factor: Dyadic::from(1), menu });
+        };
+        let column = link.part(self.network.widths[2]).start + unit;
+        // Through a negative entry a rise of what is sent arrives as a fall.
+        let upward = upward == link.entry.is_positive();
+        let memory = if self.decided.fixed_in(node).next().is_some() { own } else { memory };
+        let key = (place, column, upward, self.left(node));
+        let menu = memory.menu(key, || self.menu(place, &self.column_flips(place, column, upward), 0))?;
+        Ok(Part { node, factor: link.entry.exact().size(), menu })
     }
 
     /// What flips of a row change in a column of what it sends, in one direction.

@@ -82,7 +82,11 @@ impl<'a> FastTarget<'a> {
         let Some((mut hints, total, step)) = self.relaxed(objective, path, short) else {
             return Attempt::Empty(Box::new(self.without_lines(path)));
         };
-        let (price, lost, worst) = self.losses(&hints, &path.decided, step).price(only_sign.then_some(total));
+        let losses = self.losses(&hints, &path.decided, step);
+        let (price, lost, worst) = match self.fast.network.exact.is_normalised() {
+            true => losses.row_price(),
+            false => losses.price(only_sign.then_some(total)),
+        };
         (hints.price, hints.worst) = (price, worst);
         Attempt::Hints(Box::new(hints), total.minus(lost))
     }
@@ -91,8 +95,8 @@ impl<'a> FastTarget<'a> {
     pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> FastLosses<'l> {
         let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
         let FloatHints { lines, linear, levels, envelopes, rows, taken, .. } = hints;
-        let nested = taken.as_ref();
-        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, nested, step }
+        let (nested, shared) = (taken.as_ref(), &self.fast.rows);
+        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, nested, shared, step }
     }
 
     /// Hints for a path that surely no perturbation takes.

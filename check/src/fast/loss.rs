@@ -10,7 +10,7 @@ use super::hints::{EnvelopeUse, LevelUse};
 use super::nested_loss::NestedLosses;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
-use super::row::{Row, covering};
+use super::row::{Row, Rows, covering};
 use crate::ids::Flip;
 use crate::number::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step};
 use crate::statement::{Budget, Decided, Link, Slice, pairs};
@@ -38,15 +38,17 @@ pub(crate) struct FastLosses<'a> {
     pub(crate) rows: &'a [Arc<Row>],
     /// Bends of layer 3, if there are any.
     pub(crate) nested: Option<&'a NestedLosses>,
+    /// Rows of layer 2 of the whole graph, and what nodes send.
+    pub(crate) shared: &'a Rows<'a>,
     /// `2^grid`: what rounding of row slopes may add.
     pub(crate) step: Stored,
 }
 
 /// A row of attributes with flips to make.
-struct Places {
-    node: u32,
-    place: usize,
-    left: usize,
+pub(super) struct Places {
+    pub(super) node: u32,
+    pub(super) place: usize,
+    pub(super) left: usize,
     /// Not below the norm of its losing slopes, known before they are.
     norm: Up,
     /// With the bends overstated, and without bends.
@@ -71,7 +73,7 @@ pub(crate) struct Priced {
 }
 
 /// A line with its bends overstated: unit, `rise` from below, `fall` from above.
-type Steep = (usize, Down, Up);
+pub(super) type Steep = (usize, Down, Up);
 
 impl FastLosses<'_> {
     /// Prices for the largest loss and what they give; good prices if a sign is asked for, with `total` what is lost
@@ -202,7 +204,7 @@ impl FastLosses<'_> {
     }
 
     /// The lines of a node of `V(2)` that are not flat.
-    fn steep(&self, m: usize) -> Vec<Steep> {
+    pub(super) fn steep(&self, m: usize) -> Vec<Steep> {
         let mut steep: Vec<Steep> = Vec::with_capacity(self.lines[m].len());
         let mut levels = self.levels.get(m).map_or(&[][..], |list| list).iter().peekable();
         let mut linear = self.linear_of(m).peekable();
@@ -240,7 +242,7 @@ impl FastLosses<'_> {
     }
 
     /// The rows that have flips to make, those that may lose most first.
-    fn places(&self, steep: &[Vec<Steep>]) -> Vec<Places> {
+    pub(super) fn places(&self, steep: &[Vec<Steep>]) -> Vec<Places> {
         let mut sums = vec![Up::ZERO; self.slice.nodes(1).len()];
         for (m, (steep, row)) in steep.iter().zip(self.slice.passing(1)).enumerate() {
             let lines = steep.iter().map(|(_, up, down)| (-*up).most(*down).positive_part());
@@ -357,7 +359,7 @@ impl FastLosses<'_> {
     /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the
     /// rise makes the loss convex, so that the loss of a sum is at most the sum of losses.
     #[inline]
-    fn add(&self, slopes: &mut RoundedSlopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
+    pub(super) fn add(&self, slopes: &mut RoundedSlopes, pair: &[Link], unit: usize, rise: Down, fall: Up) {
         let fall = if pair.len() == 1 { fall } else { fall.at_least(rise) };
         for link in pair {
             slopes.add(link.part(self.network.width()).start + unit, link.entry, rise, fall);
@@ -421,13 +423,13 @@ impl FastLosses<'_> {
 }
 
 /// `plus` from below and `minus` from above.
-struct RoundedSlopes {
-    plus: Vec<Down>,
-    minus: Vec<Up>,
+pub(super) struct RoundedSlopes {
+    pub(super) plus: Vec<Down>,
+    pub(super) minus: Vec<Up>,
 }
 
 impl RoundedSlopes {
-    fn new(width: usize) -> RoundedSlopes {
+    pub(super) fn new(width: usize) -> RoundedSlopes {
         RoundedSlopes { plus: vec![Down::ZERO; width], minus: vec![Up::ZERO; width] }
     }
 

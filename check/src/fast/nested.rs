@@ -86,6 +86,7 @@ impl Fast<'_> {
             envelopes: &[],
             rows,
             nested: Some(&nested),
+            shared: &self.rows,
             step: Stored::ZERO,
         };
         let Priced { prices: known, found, kept, least, .. } = losses.priced(None)?;

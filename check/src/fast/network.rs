@@ -15,6 +15,8 @@ pub(crate) struct FastNetwork<'a> {
     pub(crate) largest: Vec<Stored>,
     /// The attributes by falling norm of their weights, with a float not below that norm.
     pub(crate) by_norm: Vec<(u32, Up)>,
+    /// The same numbers by attribute.
+    pub(crate) norms: Vec<Up>,
     /// The weights in that order, one attribute after the other.
     pub(crate) by_norm_weights: Vec<Stored>,
 }
@@ -41,10 +43,11 @@ impl<'a> FastNetwork<'a> {
         });
         let largest = largest.collect();
         let row_norm = |d: usize| norm(row(d).iter().map(|w| Up::from(w.size())));
-        let mut by_norm: Vec<(u32, Up)> = (0..rows).map(|d| (d as u32, row_norm(d))).collect();
+        let norms: Vec<Up> = (0..rows).map(row_norm).collect();
+        let mut by_norm: Vec<(u32, Up)> = (0..).zip(norms.iter().copied()).collect();
         by_norm.sort_by(|a, b| b.1.order(a.1));
         let by_norm_weights = by_norm.iter().flat_map(|&(d, _)| row(d as usize)).copied().collect();
-        FastNetwork { exact, largest, columns, by_norm, by_norm_weights, layers }
+        FastNetwork { exact, largest, columns, norms, by_norm, by_norm_weights, layers }
     }
 
     /// Units of layer 2, of one term.

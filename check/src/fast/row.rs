@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::menu::FastMenu;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use crate::number::{Down, Interval, Rough, Stored, Sums, Up};
@@ -114,6 +115,11 @@ pub(crate) fn covering(every: Stored, amount: Up) -> Stored {
 }
 
 impl Row {
+    /// Of a node all of whose neighbours have normalised rows: what these reach, and by which prices.
+    pub(super) fn of_menus(value: Arc<[Interval]>, reach: Vec<[Up; 2]>, prices: Vec<[FloatPrices; 2]>) -> Row {
+        Row { value, reach, prices, columns: Vec::new(), total: 0, levels: OnceLock::new() }
+    }
+
     fn new(columns: Vec<Column>, total: usize, value: Arc<[Interval]>) -> Row {
         let width = value.len();
         let mut row = Row {
@@ -237,13 +243,18 @@ impl Row {
 
 /// Layer 2 of the whole graph. Shared by all threads.
 pub(crate) struct Rows<'a> {
-    network: Arc<FastNetwork<'a>>,
-    budget: &'a Budget<'a>,
+    pub(super) network: Arc<FastNetwork<'a>>,
+    pub(super) budget: &'a Budget<'a>,
     sent: Vec<OnceLock<Sums>>,
     values: Vec<OnceLock<Arc<[Interval]>>>,
     rows: Vec<OnceLock<Arc<Row>>>,
     gains: Vec<OnceLock<Arc<Gains<Stored>>>>,
+    /// Where rows are normalised, by node.
+    pub(super) menus: Vec<OnceLock<Arc<Menus>>>,
 }
+
+/// What flips of a normalised row do to each column of what it sends, upward and downward.
+pub(super) type Menus = Vec<[FastMenu; 2]>;
 
 /// Gains are remembered while all of them together are no more than so many numbers.
 const REMEMBERED: usize = 1 << 26;
@@ -255,6 +266,8 @@ impl<'a> Rows<'a> {
         let longest = (0..nodes).map(|n| budget.local(n as u32)).max().unwrap_or(0).min(budget.global);
         let all = nodes.saturating_mul(2 * network.columns.len()).saturating_mul(longest);
         let remembered = if all <= REMEMBERED { nodes } else { 0 };
+        // Two numbers for each flip, and what lists take besides.
+        let normalised = network.exact.is_normalised() && all.saturating_add(16 * nodes) <= REMEMBERED / 4;
         Rows {
             network,
             budget,
@@ -262,11 +275,12 @@ impl<'a> Rows<'a> {
             values: (0..nodes).map(|_| OnceLock::new()).collect(),
             rows: (0..nodes).map(|_| OnceLock::new()).collect(),
             gains: (0..remembered).map(|_| OnceLock::new()).collect(),
+            menus: (0..if normalised { nodes } else { 0 }).map(|_| OnceLock::new()).collect(),
         }
     }
 
     /// The links of node `m` of layer 2.
-    fn links(&self, m: u32) -> &[Link] {
+    pub(super) fn links(&self, m: u32) -> &[Link] {
         self.network.exact.layers[0].links.row(m)
     }
 
@@ -282,6 +296,9 @@ impl<'a> Rows<'a> {
     }
 
     fn compute(&self, m: u32, decided: &Decided) -> Row {
+        if self.network.exact.is_normalised() {
+            return self.normalised(m, decided);
+        }
         let columns = pairs(self.links(m)).filter_map(|pair| {
             let node = pair[0].at;
             let left = decided.left(self.budget, node).unwrap_or(0);
@@ -315,7 +332,14 @@ impl<'a> Rows<'a> {
 
     fn received(&self, m: u32, decided: &Decided) -> Vec<Interval> {
         let (links, width) = (self.links(m), self.network.width());
-        let changed: Vec<Option<Sums>> = links.iter().map(|link| self.changed(link.at, decided)).collect();
+        let changed = |link: &Link| match self.network.exact.is_normalised() {
+            true => {
+                let (count, sums) = self.base(link.at, decided);
+                Some(sums.scaled(self.network.exact.entry(count)))
+            }
+            false => self.changed(link.at, decided),
+        };
+        let changed: Vec<Option<Sums>> = links.iter().map(changed).collect();
         let terms = links.iter().zip(&changed).map(|(link, changed)| {
             let n = link.at as usize;
             let attributes = self.network.exact.graph.attributes.row(n);
@@ -328,6 +352,11 @@ impl<'a> Rows<'a> {
     /// What node `n` sends, where flips change it.
     fn changed(&self, n: u32, decided: &Decided) -> Option<Sums> {
         decided.flipped_in(n).next()?;
+        Some(self.summed(&self.present(n, decided)))
+    }
+
+    /// The attributes of node `n` after some flips.
+    fn present(&self, n: u32, decided: &Decided) -> Vec<u32> {
         let mut present = self.network.exact.graph.attributes.row(n as usize).to_vec();
         for d in decided.flipped_in(n) {
             match present.binary_search(&d) {
@@ -335,7 +364,17 @@ impl<'a> Rows<'a> {
                 Err(at) => present.insert(at, d),
             }
         }
-        Some(self.summed(&present))
+        present
+    }
+
+    /// How many attributes node `n` has after some flips, and the sum of their weights.
+    pub(crate) fn base(&self, n: u32, decided: &Decided) -> (usize, Sums) {
+        if decided.flipped_in(n).next().is_some() {
+            let present = self.present(n, decided);
+            return (present.len(), self.summed(&present));
+        }
+        let attributes = self.network.exact.graph.attributes.row(n as usize);
+        (attributes.len(), self.sent[n as usize].get_or_init(|| self.summed(attributes)).clone())
     }
 
     /// The sum of some rows of `W(1)`.

@@ -153,4 +153,42 @@ mod tests {
         }
         assert!(whole > 500 && none > 500, "{whole} {none}");
     }
+
+    /// Products of rounded numbers are as near to the exact ones as they say.
+    #[test]
+    fn short_products_are_near() {
+        let mut state = 7u64;
+        let mut next = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let mut furthest = 0.0f64;
+        for _ in 0..2_000 {
+            let (width, spread) = (1 + next(5) as usize, [1, 8, 60][next(3) as usize]);
+            let mut number = || {
+                let mantissa = IBig::from(next(1 << 53)) * if next(2) == 0 { 1 } else { -1 };
+                Dyadic::new(if next(6) == 0 { IBig::ZERO } else { mantissa }, next(spread) as i64 - 60)
+            };
+            let rows: Vec<Vec<Dyadic>> = (0..4).map(|_| (0..width).map(|_| number()).collect()).collect();
+            let plus: Vec<Dyadic> = (0..width).map(|_| number()).collect();
+            let minus: Vec<Dyadic> = plus.iter().map(|plus| number().max(plus.clone())).collect();
+            let short = ShortRows::new(&rows);
+            let slopes = short.slopes(&plus, &minus);
+            for (at, row) in rows.iter().enumerate() {
+                let terms = row.iter().zip(plus.iter().zip(&minus));
+                let exact = terms.fold(Dyadic::ZERO, |sum, (w, (plus, minus))| {
+                    &sum - &(w * if w.is_positive() { plus } else { minus })
+                });
+                let short = Dyadic::new(IBig::from(short.loss(at, &slopes)), slopes.exponent);
+                let error = Dyadic::new(IBig::from(slopes.error), slopes.exponent);
+                let off = (&exact - &short).size();
+                assert!(off <= error, "{off:?} {error:?}");
+                let twice = Dyadic::new(IBig::from(slopes.error), slopes.exponent - 3);
+                furthest = furthest.max(if off > twice { 1.0 } else { 0.0 });
+            }
+        }
+        assert!(furthest > 0.0, "the bound of the error is far too large");
+    }
 }

@@ -222,8 +222,13 @@ impl<'a> Network<'a> {
     }
 
     /// `σ(c)`: the entries of a row with so many attributes, as the network reads it.
+    pub fn entry(&self, count: usize) -> Stored {
+        Stored::new(self.graph.normalisation.entry(count))
+    }
+
+    /// The same number.
     pub fn scale(&self, count: usize) -> Dyadic {
-        Stored::new(self.graph.normalisation.entry(count)).exact().reduced()
+        self.entry(count).exact().reduced()
     }
 
     /// Has a unit of a representation no activation?

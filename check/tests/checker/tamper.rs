@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Random, World};
 use gcnproof_check::format::*;
-use gcnproof_check::{Stated, Summary, Verdict, check};
+use gcnproof_check::{Stated, Summary, Verdict, check, expand};
 use gcnproof_files::Normalisation;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -142,6 +142,30 @@ fn mutate(value: &mut Value, random: &mut Random) {
     }
 }
 
+/// Changes one of the numbers of hints, which are texts.
+fn mutate_hint(value: &mut Value, random: &mut Random) {
+    let mut found = Vec::new();
+    places(value, "", &mut found);
+    let number = |place: &&String| {
+        let text = value.pointer(place).and_then(Value::as_str).unwrap_or_default();
+        text.split_once('p')
+            .is_some_and(|(digits, exponent)| [digits, exponent].iter().all(|x| x.parse::<i128>().is_ok()))
+    };
+    let numbers: Vec<&String> = found.iter().filter(number).collect();
+    let Some(&place) = numbers.get(random.below(numbers.len().max(1))) else { return };
+    let Some(Value::String(text)) = value.pointer_mut(place) else { return };
+    let (digits, exponent) = text.split_once('p').unwrap();
+    let exponent: i64 = exponent.parse().unwrap();
+    *text = match random.below(6) {
+        0 => "0p0".into(),
+        1 => format!("{digits}p{}", exponent + 1),
+        2 => format!("{digits}p{}", exponent - 1),
+        3 => format!("{digits}p{}", exponent - 8),
+        4 => digits.strip_prefix('-').map_or(format!("-{digits}p{exponent}"), |digits| format!("{digits}p{exponent}")),
+        _ => "1p-4".into(),
+    };
+}
+
 /// Mutants of each grown proof: growing one costs more than checking its mutants.
 const EACH: u64 = 4;
 
@@ -199,11 +223,15 @@ fn changed_proofs_of_normalised_rows_are_accepted_only_if_still_true() {
             world.graph.normalisation = others[random.below(2)];
             return Some(format!("{}", world.graph.normalisation));
         }
+        let mut written = Vec::new();
+        if random.chance(50) && expand(&world.graph, &world.model, &world.options(), &file[..], &mut written).is_ok() {
+            *file = written;
+        }
         let text = std::str::from_utf8(file).unwrap();
         let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for _ in 0..=random.below(3) {
-            let line = [0, 1, 1, 1][random.below(4)];
-            mutate(&mut lines[line], random);
+            let line = [0, 1, 1, 1][random.below(4)].max(random.below(lines.len()));
+            if random.chance(50) { mutate_hint(&mut lines[line], random) } else { mutate(&mut lines[line], random) }
         }
         let text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         *file = text.clone().into_bytes();

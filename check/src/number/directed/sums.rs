@@ -4,7 +4,7 @@ use super::interval::Interval;
 use super::{Down, Stored, Up};
 
 /// Sums of stored numbers, unit by unit, each with a bound of its error.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sums {
     value: Vec<f64>,
     error: Vec<f64>,
@@ -24,6 +24,29 @@ impl Sums {
         }
         error.iter_mut().for_each(|error| *error *= count * f64::EPSILON);
         Sums { value, error }
+    }
+
+    /// Each times a factor that is not negative: a product is off by at most `u` times its size, or by `2⁻¹⁰⁷⁵` where it
+    /// is subnormal. Twice that, and a little more of the error before, leave room for the rounding of the bound.
+    pub(crate) fn scaled(mut self, factor: Stored) -> Sums {
+        for (value, error) in self.value.iter_mut().zip(&mut self.error) {
+            *value *= factor.0;
+            let before = *error * factor.0;
+            *error = before + 8.0 * f64::EPSILON * before + f64::EPSILON * value.abs() + 8.0 * f64::from_bits(1);
+        }
+        self
+    }
+
+    /// One of them, enclosed.
+    pub(crate) fn interval(&self, at: usize) -> Interval {
+        let (value, error) = (self.value[at], self.error[at]);
+        if !(value.is_finite() && error.is_finite()) {
+            return Interval::ANY;
+        }
+        if error == 0.0 {
+            return Interval { lower: Down(value), upper: Up(value) };
+        }
+        Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) }
     }
 
     /// `start + Σ entry·sum`, enclosed; of each sum the units from a place on. With `k` terms the products and sums are
