@@ -35,7 +35,7 @@ class Graph:
         adjacency: tuple[np.ndarray, np.ndarray, int],
         attributes: tuple[np.ndarray, np.ndarray, int],
         labels: np.ndarray | None = None,
-        names: tuple[list[str] | None, list[str] | None, list[str] | None] = (None, None, None),
+        names: tuple[list[str] | None, list[str] | None, list[str] | None] = ...,
         normalised: int | None = None,
     ) -> Graph: ...
     @staticmethod

@@ -260,6 +260,20 @@ def test_an_unknown_precision_is_refused():
         gcnproof.from_pyg(Casting(pyg.GCNConv(D, H), pyg.GCNConv(H, C)), filled(8))
 
 
+def test_quotients_are_not_cast_to_a_shorter_type():
+    data = filled(8)
+    casting = Small(pyg.GCNConv(D, H), pyg.GCNConv(H, C), lambda x: x.float())
+    with pytest.raises(UnsupportedModel, match=r"divided in float64.*\n?.*`data.x = data.x.float\(\)`"):
+        gcnproof.from_pyg(casting, normalised(Data(x=data.x.double(), edge_index=data.edge_index)))
+    assert gcnproof.from_pyg(casting, normalised(data))[0].normalised == 32
+    data.x = data.x.double()
+    casting.first = lambda x: F.normalize(x, p=1).float()
+    with pytest.raises(UnsupportedModel, match="divided in float64"):
+        gcnproof.from_pyg(casting, data)
+    casting.first = lambda x: F.normalize(x.float(), p=1)
+    assert gcnproof.from_pyg(casting, data)[0].normalised == 32
+
+
 @pytest.mark.parametrize(
     ("first", "words"),
     [

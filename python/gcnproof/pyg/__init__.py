@@ -52,7 +52,7 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     warn_of_caches(model)
     way = call or call_of(copied(model), inputs.data)
 
-    known = Given(bits_of(inputs.data.x.dtype), inputs.normalised is not None, is_double(model))
+    known = Given(bits_of(inputs.data.x.dtype), inputs.normalised, is_double(model))
 
     def recorded(forced: bool, attributes: Given) -> tuple[Network, str | None, Division | None]:
         module = copied(model)

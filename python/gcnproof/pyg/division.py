@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..normalisation import Division
-from .forms import Form
+from .forms import Form, Source
 from .functions import Unhandled, function, side
 from .values import Recorded, Value
 
@@ -48,7 +48,16 @@ def cast(recorder: Any, tensor: Recorded, dtype: torch.dtype | None, stated: boo
     """A tensor after a cast. `stated`: the type stands in the code. Otherwise it may be that of the copy's weights, which are float64
     whatever the module's own are."""
     value = tensor.value if tensor.stack is None else None
-    if dtype is None or value is None or not recorder.follows_casts or not is_attributes(recorder, value):
+    if dtype is None or value is None or not recorder.follows_casts:
+        return tensor
+    if (quotients := _quotients(recorder, value)) is not None:
+        if quotients > (_BITS.get(dtype, 16) if stated or dtype != torch.float64 or recorder.is_double else 32):
+            raise recorder.refuse(
+                "a cast of rows that are divided by their sums to a shorter type", f"they are divided in float{quotients}, and verdicts are about these quotients",
+                "cast `data.x` before it is divided: `data.x = data.x.float()` where it is divided already",
+            )
+        return tensor
+    if not is_attributes(recorder, value):
         return tensor
     bits = _BITS.get(dtype) if stated or dtype != torch.float64 or recorder.is_double else None
     if bits is None:
@@ -63,11 +72,23 @@ def cast(recorder: Any, tensor: Recorded, dtype: torch.dtype | None, stated: boo
 
 def is_attributes(recorder: Any, value: Value) -> bool:
     """Is it the attributes themselves, all of them?"""
+    return _is(recorder, value, recorder.layers.attributes)
+
+
+def _quotients(recorder: Any, value: Value) -> int | None:
+    """The bits of a value that is the attributes divided by their sums; None if it is something else."""
+    if recorder.division is not None and _is(recorder, value, recorder.layers.divided):
+        return int(recorder.division.bits)
+    return recorder.given_divided if is_attributes(recorder, value) else None
+
+
+def _is(recorder: Any, value: Value, source: Source) -> bool:
+    """Is it the values of a source, all of them?"""
     if value.final or len(value.blocks) != 1 or value.rows != recorder.nodes or len(value.blocks[0].terms) != 1:
         return False
     (form,) = value.blocks
     (term,) = form.terms
-    return form.bias is None and term.source is recorder.layers.attributes and term.is_plain and term.operator.is_identity
+    return form.bias is None and term.source is source and term.is_plain and term.operator.is_identity
 
 
 def sums_of(recorder: Any, value: Value) -> RowSums | None:

@@ -37,8 +37,8 @@ class Given:
 
     bits: int | None
     """The precision of a quotient of them, 32 or 64 bits; None if it is another."""
-    divided: bool
-    """Are they divided already?"""
+    divided: int | None
+    """Where their rows are divided by their sums already, the bits of the quotients."""
     is_double: bool
     """Are all weights of the module in float64, before it is copied?"""
     follows_casts: bool = True
