@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gcnproof::internals::problem::forward::Representation;
 use gcnproof::internals::problem::matrix::{MatrixRows, PatternRows, SparseMatrix};
 use gcnproof::{Graph, Network, Operator};
-use gcnproof_files::DenseMatrix;
+use gcnproof_files::{DenseMatrix, Normalisation};
 
 /// Do the exponentials of every row sum up to 1, as those of log_softmax do?
 pub fn normalised(logits: &DenseMatrix) -> bool {
@@ -18,21 +18,31 @@ struct Variant {
     remedy: &'static str,
     passing: Option<Operator>,
     activation: fn(f64) -> f64,
-    /// Are attributes divided by their number in a node?
-    averaged: bool,
+    /// Are rows of attributes divided by their sums where the graph's are not, or 0/1 where the graph's are divided?
+    turned: bool,
 }
 
 /// The variants that are tried, by what differs from the network read here.
 fn variants(graph: &Graph) -> Vec<Variant> {
     let relu: fn(f64) -> f64 = |x| x.max(0.0);
     let passing =
-        |words, remedy, operator| Variant { words, remedy, passing: Some(operator), activation: relu, averaged: false };
+        |words, remedy, operator| Variant { words, remedy, passing: Some(operator), activation: relu, turned: false };
     let activation = |words, activation| Variant {
         words,
         remedy: "only ReLU between layers is certified: train with it",
         passing: None,
         activation,
-        averaged: false,
+        turned: false,
+    };
+    let (words, remedy) = match graph.normalisation().is_some() {
+        false => (
+            "attributes divided by their sum (`NormalizeFeatures`)",
+            "give a graph file with these attributes, divided by the sums of their rows, as the model reads them",
+        ),
+        true => (
+            "0/1 attributes, not divided by their sum",
+            "give a graph file with the 0/1 attributes, without `NormalizeFeatures`, as the model reads them",
+        ),
     };
     vec![
         passing("GCNConv with its defaults (`gcn`)", "give --message-passing gcn, which is the default", Operator::Gcn),
@@ -52,13 +62,7 @@ fn variants(graph: &Graph) -> Vec<Variant> {
         activation("`act=\"sigmoid\"`", |x| 1.0 / (1.0 + (-x).exp())),
         activation("`act=\"silu\"`", |x| x / (1.0 + (-x).exp())),
         activation("no activation", |x| x),
-        Variant {
-            words: "attributes divided by their sum (`NormalizeFeatures`)",
-            remedy: "train on the 0/1 attributes themselves: without the transform NormalizeFeatures",
-            passing: None,
-            activation: relu,
-            averaged: true,
-        },
+        Variant { words, remedy, passing: None, activation: relu, turned: true },
     ]
 }
 
@@ -130,7 +134,12 @@ fn evaluate(graph: &Graph, network: &Network, variant: &Variant) -> Representati
             };
             if at == 0 {
                 let present = graph.attributes().row(node);
-                let each = if variant.averaged { 1.0 / present.len().max(1) as f64 } else { 1.0 };
+                let reads = match (graph.normalisation(), variant.turned) {
+                    (Normalisation::None, true) => Normalisation::Float64,
+                    (_, true) => Normalisation::None,
+                    (own, false) => own,
+                };
+                let each = reads.entry(present.len());
                 present.iter().for_each(|&attribute| add(attribute as usize, each));
             } else {
                 for (input, &value) in hidden[node * width..][..width].iter().enumerate() {

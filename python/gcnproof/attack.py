@@ -13,6 +13,7 @@ import numpy as np
 from .arguments import is_path, switch, whole
 from .errors import InputError
 from .graph import Graph, _array
+from .normalisation import emptied
 from .selection import selected
 
 
@@ -67,13 +68,16 @@ class Flips:
                 raise InputError(f"{name}={getattr(self, name)!r}", f"give {', '.join(others)} or {last}")
 
     def _native(self, graph: Graph) -> dict[str, Any]:
-        return {
+        attack = {
             "Q": int(self.Q or 0),
             "q": local(self.q, graph.node_count),
             "direction": self.direction,
             "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
             "freeze_attributes": selected(self.freeze_attributes, graph.attribute_count, "attributes", "freeze_attributes") or [],
         }
+        if graph._division is not None and not graph._division.clamped and self.direction != "add":
+            _check_rows(graph, attack)
+        return attack
 
 
 @_named(E="remove", e="at_node", Q="Flips(Q=…)", q="Flips(q=…)", add="Edges(remove=…), since attacks that add edges are not decided,")
@@ -155,6 +159,24 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
         of = "the" if nodes is None else f"the {nodes}"
         raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of {of} nodes")
     return found.astype(np.int64, copy=False)
+
+
+def _check_rows(graph: Graph, attack: dict[str, Any]) -> None:
+    """Raises where a module that divides rows by their sums would divide 0 by 0 after an attack."""
+    q = attack["q"]
+    if isinstance(q, float):
+        # As the native module rounds a share, or one more.
+        q = max(1, int(q * graph.attribute_count + 1e-6)) if q > 0 else 0
+    most = np.minimum(np.broadcast_to(q, graph.node_count), attack["Q"])
+    node = emptied(graph.attributes, most, attack["freeze_nodes"], attack["freeze_attributes"])
+    if node is not None:
+        row = graph.attributes.indptr
+        count = int(row[node + 1] - row[node])
+        raise InputError(
+            f"the module divides rows of attributes by their sums, and 0 by 0 where all attributes of a row are removed: node {node} has {count}, and the budget "
+            f"allows to remove {int(most[node])}",
+            "write x / x.sum(-1, keepdim=True).clamp(min=1) in forward, with the same weights; or ask for a smaller budget, or for flips='add'",
+        )
 
 
 def _pairs(edges: Any, graph: Graph) -> list[tuple[int, int]]:

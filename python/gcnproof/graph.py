@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +12,15 @@ import numpy as np
 from . import _native
 from .arguments import new_file, switch
 from .errors import InputError, pythonic, warn
+from .normalisation import Division, note, recognised
 
 
 class Graph:
     """A graph with attributes of 0 and 1.
+
+    Rows of attributes may also be 0/1 divided by their sums, to the last bit of float32 or float64, as PyTorch Geometric's
+    `T.NormalizeFeatures()` leaves them. They are recognised, with a warning that says so: `normalised` is 32 or 64, `attributes` has the
+    0/1 pattern, and the network reads it divided. An attacker flips 0/1 entries, and the row is divided again.
 
     `adjacency` is nodes × nodes, `attributes` nodes × attributes: scipy sparse matrices, numpy arrays, or torch tensors, sparse or
     dense. Both entries of an edge are given; self-loops are kept. `labels` has one class for each node, or None; a negative one is no
@@ -23,6 +29,8 @@ class Graph:
     `symmetrize=True` adds the missing direction of every edge, `unweight=True` takes every weight that is not 0 as 1,
     `binarize=True` every attribute that is not 0.
     """
+
+    _division: Division | None = None
 
     def __init__(
         self,
@@ -56,9 +64,13 @@ class Graph:
             )
         remedy = "say unweight=True to take every weight that is not 0 as 1; a network brings weights as a matrix of its own"
         adjacency = _ones(adjacency, "adjacency", unweight, remedy)
+        if not binarize and (bits := recognised(attributes)) is not None:
+            warn(note("attributes", bits))
+            self._division = Division(bits)
+            attributes = _ones_at(attributes.indptr, attributes.indices, attributes.shape[1])
         remedy = (
-            "certificates are about attributes of 0 and 1: train on the raw ones (without NormalizeFeatures), "
-            "or say binarize=True if your model takes 0 and 1 as well"
+            "certificates are about attributes of 0 and 1, or rows of them divided by their sums, to the last bit of float32 or float64 "
+            "(T.NormalizeFeatures() of 0/1 attributes): train on these, or say binarize=True if your model takes 0 and 1 as well"
         )
         attributes = _ones(attributes, "attributes", binarize, remedy)
         if symmetrize:
@@ -127,6 +139,14 @@ class Graph:
         graph._labels = handle.labels()
         graph._names = handle.names()
         graph._handle = handle
+        if handle.normalised is not None:
+            graph._division = Division(handle.normalised)
+        return graph
+
+    def _divided(self, division: Division | None) -> Graph:
+        """The same graph, of whose rows the network reads something else."""
+        graph = copy.copy(self)  # What __getstate__ says: the matrices, and no handle.
+        graph._division = division
         return graph
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -134,7 +154,8 @@ class Graph:
         self._native().save(new_file(path, force, "graph.npz", (".npz",)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names, "_handle": None}
+        parts = {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names}
+        return {**parts, "_division": self._division, "_handle": None}
 
     def _native(self) -> _native.Graph:
         """The same graph in the native module, made when it is first needed."""
@@ -144,7 +165,8 @@ class Graph:
                 (adjacency.indptr, adjacency.indices, adjacency.shape[1]),
                 (attributes.indptr, attributes.indices, attributes.shape[1]),
                 self._labels,
-                *self._names,
+                self._names,
+                self.normalised,
             )
         return self._handle
 
@@ -157,10 +179,15 @@ class Graph:
 
     @property
     def attributes(self) -> Any:
-        """Which node has which attribute: a scipy CSR matrix."""
+        """Which node has which attribute: a scipy CSR matrix of ones, also where the network reads rows divided by their sums (`normalised`)."""
         if self._attributes is None:
             self._attributes = _ones_at(*self._native().attributes(), self.attribute_count)
         return self._attributes
+
+    @property
+    def normalised(self) -> int | None:
+        """Where the network reads rows of attributes divided by their sums, the bits of the quotients: 32 or 64. None for 0/1."""
+        return None if self._division is None else self._division.bits
 
     @property
     def labels(self) -> np.ndarray | None:
@@ -203,7 +230,8 @@ class Graph:
 
     def __repr__(self) -> str:
         labels = "no labels" if self._labels is None else f"{int((self._labels >= 0).sum())} labels"
-        return f"Graph({self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes, {labels})"
+        divided = "" if self.normalised is None else f" (rows divided by their sums in float{self.normalised})"
+        return f"Graph({self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes{divided}, {labels})"
 
 
 def _array(values: Any) -> np.ndarray:
@@ -241,6 +269,8 @@ def _csr(matrix: Any, what: str) -> Any:
         matrix = matrix.to_torch_sparse_csr_tensor()
     if hasattr(matrix, "detach"):
         tensor = matrix.detach().cpu()
+        if str(tensor.dtype) in ("torch.float16", "torch.bfloat16"):  # Not known to scipy.
+            tensor = tensor.float()
         layout = str(tensor.layout)
         if layout == "torch.strided":
             found = sparse.csr_matrix(tensor.numpy())
@@ -260,7 +290,7 @@ def _csr(matrix: Any, what: str) -> Any:
                 f"the {what} is an array of {dense.dtype} with {dense.ndim} sides",
                 "give a matrix of numbers: scipy sparse, numpy, or a torch tensor",
             )
-        found = sparse.csr_matrix(dense)
+        found = sparse.csr_matrix(dense if dense.dtype != np.float16 else dense.astype(np.float32))
     if not found.has_canonical_format:
         found = found.copy() if found is matrix else found
         found.sum_duplicates()

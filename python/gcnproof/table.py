@@ -14,6 +14,7 @@ from . import _native
 from .arguments import new_file
 from .errors import InputError
 from .graph import Graph, _array
+from .normalisation import divided
 
 
 TABLES = (".parquet", ".jsonl", ".csv")
@@ -196,7 +197,7 @@ class Table(Generic[Row]):
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
 
         For flips, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
-        CSR matrix. For removed edges, the edges that are left: a new `edge_index`, or a scipy CSR matrix.
+        CSR matrix. Rows of attributes that were divided by their sums are divided again. For removed edges, the edges that are left: a new `edge_index`, or a scipy CSR matrix.
         """
         what = "node" if self._key == "node" else "budget"
         if isinstance(key, (slice, list, tuple, set, range)) or getattr(key, "ndim", 0) > 0:
@@ -218,26 +219,24 @@ class Table(Generic[Row]):
 
 def _flipped(graph: Graph, data: Any, flips: list[tuple[int, int]]) -> Any:
     """The attributes of a graph with flips made: a tensor like `data.x`, or a scipy CSR matrix."""
-    x: Any = getattr(data, "x", None)
-    if hasattr(x, "detach"):
-        import torch
-
-        # The attributes that were certified, even if the tensor was changed since.
-        changed = torch.from_numpy(graph.attributes.toarray()).to(dtype=x.dtype, device=x.device)
-        for at, attribute in flips:
-            changed[at, attribute] = 1 - int(changed[at, attribute])
-        return changed
     from scipy import sparse
 
-    attributes = graph.attributes
-    if not flips:
-        return attributes.copy()
-    nodes, columns = np.array(flips).T
-    before = np.asarray(attributes[nodes, columns]).ravel().astype(np.int8)
-    change = sparse.csr_matrix(((1 - 2 * before), (nodes, columns)), shape=attributes.shape, dtype=np.int8)
-    changed = (attributes.astype(np.int8) + change).astype(attributes.dtype)
-    changed.eliminate_zeros()
-    return changed
+    # The attributes that were certified, even if a tensor was changed since.
+    changed = graph.attributes.copy()
+    if flips:
+        nodes, columns = np.array(flips).T
+        before = np.asarray(changed[nodes, columns]).ravel().astype(np.int8)
+        change = sparse.csr_matrix(((1 - 2 * before), (nodes, columns)), shape=changed.shape, dtype=np.int8)
+        changed = sparse.csr_matrix(changed.astype(np.int8) + change).astype(changed.dtype)
+        changed.eliminate_zeros()
+    if graph._division is not None and not graph._division.inside:
+        changed = divided(changed, graph._division.bits)
+    x: Any = getattr(data, "x", None)
+    if not hasattr(x, "detach"):
+        return changed
+    import torch
+
+    return torch.from_numpy(changed.toarray()).to(dtype=x.dtype, device=x.device)
 
 
 def _without(graph: Graph, data: Any, edges: list[tuple[int, int]]) -> Any:

@@ -10,8 +10,8 @@ use gcnproof::{Graph as PlainGraph, Network as PlainNetwork, Operator};
 use gcnproof_check::matrix_digest;
 use gcnproof_files::write::write_graph_npz;
 use gcnproof_files::{
-    GraphFile, GraphOptions, LayerFile, ModelFile, ModelOptions, Pattern, Precision, SparseMatrix, TensorSource,
-    describe_model,
+    GraphFile, GraphOptions, LayerFile, ModelFile, ModelOptions, Normalisation, Pattern, Precision, SparseMatrix,
+    TensorSource, describe_model,
 };
 use gcnproof_results::record::description::Identity;
 use gcnproof_run::input;
@@ -66,18 +66,26 @@ fn pattern(py: Python, what: &str, rows: usize, csr: Csr) -> PyResult<Pattern> {
 
 #[pymethods]
 impl Graph {
-    /// A graph from the parts of CSR matrices. Labels below 0 are none.
+    /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
+    /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[new]
-    #[pyo3(signature = (adjacency, attributes, labels=None, node_names=None, attribute_names=None, class_names=None))]
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None))]
     fn new(
         py: Python,
         adjacency: Csr,
         attributes: Csr,
         labels: Option<PyArrayLike1<i64, AllowTypeChange>>,
-        node_names: Option<Vec<String>>,
-        attribute_names: Option<Vec<String>>,
-        class_names: Option<Vec<String>>,
+        names: (Names, Names, Names),
+        normalised: Option<u32>,
     ) -> PyResult<Graph> {
+        let normalisation = match normalised {
+            None => Normalisation::None,
+            Some(32) => Normalisation::Float32,
+            Some(64) => Normalisation::Float64,
+            Some(bits) => {
+                return Err(wrong(py, &format!("rows are divided by their sums in {bits} bits"), "give 32 or 64"));
+            }
+        };
         let nodes = adjacency.2;
         let adjacency = pattern(py, "adjacency", nodes, adjacency)?;
         let attributes = pattern(py, "attributes", nodes, attributes)?;
@@ -93,8 +101,10 @@ impl Graph {
         }
         let label = |&label: &i64| u32::try_from(label).ok();
         let labels = labels.map(|labels| labels.as_array().iter().map(label).collect());
+        let (node_names, attribute_names, class_names) = names;
         let file =
             GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
+        let file = file.normalised(normalisation);
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
 
@@ -130,6 +140,13 @@ impl Graph {
     #[getter]
     fn digest(&self) -> &str {
         self.0.digest()
+    }
+
+    /// Bits of the quotients where the network reads rows divided by their sums: 32 or 64.
+    #[getter]
+    fn normalised(&self) -> Option<u32> {
+        let normalisation = self.0.normalisation();
+        normalisation.is_some().then(|| normalisation.bits())
     }
 
     /// Offsets and column ids of the adjacency.

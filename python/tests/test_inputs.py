@@ -1,10 +1,13 @@
 """Graphs from every form, and what is refused."""
 
+import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from conftest import small
+from numpy_logits import logits
 from scipy import sparse
 
 import gcnproof
@@ -59,6 +62,10 @@ def test_a_data_object_without_torch(problem):
         (lambda a, x: (a[:-1], x), "nodes × nodes"),
         (lambda a, x: (a, x[:-1]), "one row for each node"),
         (lambda a, x: (a, x / 3), "NormalizeFeatures"),
+        (lambda a, x: (a, np.nextafter(x / np.maximum(x.sum(1, keepdims=True), 1), 2) * x), "to the last bit"),
+        (lambda a, x: (a, np.where(np.arange(len(x))[:, None] % 2, x, x / np.maximum(x.sum(1, keepdims=True), 1))), "neither 0 nor 1"),
+        (lambda a, x: (a, np.where(x, np.nan, 0.0)), "nan, neither 0 nor 1"),
+        (lambda a, x: (a, -(x / np.maximum(x.sum(1, keepdims=True), 1))), "neither 0 nor 1"),
         (lambda a, x: (a * 2.5, x), "unweight=True"),
         (lambda a, x: (np.triu(a), x), "symmetrize=True"),
         (lambda a, x: (a, x.astype(object)), "a matrix of numbers"),
@@ -183,3 +190,45 @@ def test_a_part_of_a_graph_is_no_graph(fixtures, program, tmp_path):
     with pytest.raises(gcnproof.InputError, match="part 1 of 2") as caught:
         gcnproof.Graph.load(tmp_path / "part-0.npz")
     assert "whole graph" in str(caught.value)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_rows_divided_by_their_sums(bits, tmp_path):
+    """Recognised with a note, kept as 0/1, and the same after files, pickles and copies; the network reads them divided."""
+    plain, network = small()
+    kind = {32: np.float32, 64: np.float64}[bits]
+    ones = plain.attributes.toarray().astype(kind)
+    x = ones / np.maximum(ones.sum(1, keepdims=True), 1)
+    with pytest.warns(gcnproof.GcnproofWarning, match=rf"attributes: rows of 0/1 divided by their sums \({bits} bits\)"):
+        graph = gcnproof.Graph(plain.adjacency, x, plain.labels)
+    assert graph.normalised == bits and plain.normalised is None and f"float{bits}" in repr(graph)
+    assert (graph.attributes.toarray() == ones).all() and graph.attributes.data.max() == 1
+    graph.save(tmp_path / "graph.npz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loaded = gcnproof.Graph.load(tmp_path / "graph.npz")
+    for same in (loaded, pickle.loads(pickle.dumps(graph)), pickle.loads(pickle.dumps(loaded)), copy.deepcopy(graph)):
+        assert same.normalised == bits and same.digest == graph.digest != plain.digest
+        assert (same.attributes.toarray() == ones).all()
+    for flips in ([], [(0, 1), (0, 2), (3, 5)]):
+        changed = ones.copy()
+        for node, attribute in flips:
+            changed[node, attribute] = 1 - changed[node, attribute]
+        rows = (changed / np.maximum(changed.sum(1, keepdims=True), 1)).astype(np.float64)
+        expected = logits(network, plain.adjacency, rows)
+        assert np.allclose(gcnproof.logits(network, graph, flips), expected, rtol=0, atol=1e-12)
+    results = gcnproof.certify(network, graph, Q=3, q=2, complete=True, progress=False)
+    node = results.node[results.verdict == "non_robust"][0]
+    assert results.apply(node).dtype == kind
+    after = logits(network, plain.adjacency, results.apply(node).toarray().astype(np.float64))
+    assert after[node].argmax() != results[node].predicted
+    # Those of other entries are no rows of ones: 0/1 are meant if that is said.
+    assert gcnproof.Graph(plain.adjacency, x, plain.labels, binarize=True).digest == plain.digest
+
+
+def test_rows_of_at_most_one_attribute_are_binary():
+    graph = gcnproof.Graph(np.zeros((3, 3)), np.eye(3, 4))
+    assert graph.normalised is None
+    with pytest.warns(gcnproof.GcnproofWarning, match="64 bits"):
+        # Halves are the same in both: the type of the array is meant.
+        assert gcnproof.Graph(np.zeros((2, 2)), np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])).normalised == 64

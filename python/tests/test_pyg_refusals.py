@@ -297,11 +297,12 @@ def test_not_a_module():
 # Data.
 
 
-def test_row_normalised_attributes():
+def test_rows_that_are_almost_normalised():
     data = transforms.NormalizeFeatures()(graph())
+    data.x[2] = torch.nextafter(data.x[2], torch.ones(())) * (data.x[2] > 0)
     error = refusal(two(pyg.GCNConv), data)
     assert isinstance(error, InvalidData)
-    assert "row-normalised" in str(error) and "T.NormalizeFeatures()" in str(error) and "(data.x > 0).float()" in str(error)
+    assert "not to the last bit" in str(error) and "node 2" in str(error) and "(data.x > 0).float()" in str(error)
 
 
 def test_weighted_attributes():

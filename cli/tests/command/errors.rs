@@ -1011,7 +1011,7 @@ fn logits_tell_whose_network_it_is() {
         ("loops.npy", small_logits(gcn, relu, false, false), "add_self_loops=False", "--message-passing FILE.npz"),
         ("elu.npy", small_logits(gcn, elu, true, false), "elu", "only ReLU"),
         ("tanh.npy", small_logits(gcn, f64::tanh, true, false), "tanh", "only ReLU"),
-        ("rows.npy", small_logits(gcn, relu, true, true), "NormalizeFeatures", "0/1 attributes"),
+        ("rows.npy", small_logits(gcn, relu, true, true), "NormalizeFeatures", "divided by the sums of their rows"),
         ("strange.npy", own.iter().map(|x| x + 0.01 * x * x).collect(), "None of the usual causes", "model.eval()"),
     ];
     for (name, logits, cause, remedy) in cases {

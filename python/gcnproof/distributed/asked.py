@@ -34,6 +34,7 @@ class Parcel:
     adjacency: tuple[np.ndarray, np.ndarray, int]
     attributes: tuple[np.ndarray, np.ndarray, int]
     labels: np.ndarray | None
+    normalised: int | None
     model: tuple[str, np.ndarray] | tuple[str, dict[str, np.ndarray]]
     """The name of a model file and its bytes, or a description and its tensors."""
     digests: tuple[str, str]
@@ -54,13 +55,14 @@ class Parcel:
             (*graph.adjacency(), nodes),
             (*graph.attributes(), attributes),
             graph.labels(),
+            graph.normalised,
             model,
             (graph.digest, subject.network.digest),
         )
 
     def open(self) -> tuple[_native.Graph, _native.Network]:
         """The graph and the network in the native module."""
-        graph = _native.Graph(self.adjacency, self.attributes, self.labels)
+        graph = _native.Graph(self.adjacency, self.attributes, self.labels, normalised=self.normalised)
         name, parts = self.model
         if isinstance(parts, dict):
             return graph, _native.Network(graph, name, parts)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..errors import UnsupportedModel, warn
 from ..network import Network
+from ..normalisation import Division, note
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -21,6 +25,8 @@ class Reading:
     inputs: Inputs
     own: Own
     final: str | None
+    division: Division | None = None
+    """How the module divides the rows of its attributes by their sums, if it does."""
 
     def compare(self, evaluate: Evaluate, seed: int = 0) -> float:
         """Raises MismatchedLogits where the network's logits are not the module's, on the attributes or on random flips of them; the
@@ -33,9 +39,10 @@ class Reading:
 def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     """Reads a module, without comparing."""
     from .comparison import Own
-    from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, read_data, warn_of_caches, warn_of_precision
+    from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, is_double, read_data, warn_of_caches, warn_of_precision
+    from .division import bits_of
     from .precision import running
-    from .recorder import Recorder
+    from .recorder import Given, Recorder
     from .values import Beforehand
 
     if call is not None:
@@ -46,21 +53,31 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     warn_of_precision(model)
     way = call or call_of(copied(model), inputs.data)
 
-    def recorded(forced: bool) -> tuple[Network, str | None]:
+    known = Given(bits_of(inputs.data.x.dtype), inputs.normalised, is_double(model))
+
+    def recorded(forced: bool, attributes: Given) -> tuple[Network, str | None, Division | None]:
         module = copied(model)
-        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1])
+        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes)
         given = inputs.with_attributes(recorder.attributes())
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
         with running(forced):
-            return recorder.record(lambda: way(module, given), remedy)
+            return (*recorder.record(lambda: way(module, given), remedy), recorder.division)
 
-    network, final = recorded(False)
+    network, final, division = recorded(False, known)
     own = Own(copied(model), way, inputs)
     if own.find_precision(remedy):
         # The module computes something in float32 on its way, and could not be run in float64 otherwise.
-        network, final = recorded(True)
-    return Reading(network, inputs, own, final)
+        bits = known.bits if division is None else division.bits
+        network, final, division = recorded(True, replace(known, bits=bits, follows_casts=False))
+    if division is not None and not division.clamped:
+        own.empties = False
+        for node in np.flatnonzero(np.diff(inputs.attributes.indptr) == 0)[:1].tolist():
+            raise UnsupportedModel(
+                f"node {node} has no attributes, and the module divides its row by its sum: 0 / 0. Remedy: `x / x.sum(-1, keepdim=True).clamp(min=1)`",
+                "division",
+            )
+    return Reading(network, inputs, own, final, division)
 
 
 def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) -> tuple[Graph, Network]:
@@ -73,13 +90,21 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) 
     `call=lambda model, data: model(data.x, data.edge_index, data.edge_weight)`.
 
     Raises UnsupportedModel, which names the operation and the line of the module's code, if the module is no network of fixed message
-    passing and ReLU; MismatchedLogits if the logits differ; InvalidData if the attributes are not 0/1 or the data has no edges.
+    passing and ReLU; MismatchedLogits if the logits differ; InvalidData if the attributes are neither 0/1 nor 0/1 divided by the row's
+    sum, or the data has no edges. Rows that are divided by their sums, in `data.x` or in the first lines of the module, are recognised
+    with a warning (`graph.normalised`).
     """
-    from ..graph import Graph
     from .native import evaluator
 
     reading = read(model, data, call)
-    inputs = reading.inputs
-    graph = Graph(inputs.adjacency, inputs.attributes, inputs.labels)
-    reading.compare(evaluator(graph, reading.network), seed)
+    inputs, division = reading.inputs, reading.division
+    graph = inputs.graph()
+    # A copy in float64 divides in float64.
+    compared = graph if division is None else graph._divided(Division(64, inside=True))
+    reading.compare(evaluator(compared, reading.network), seed)
+    if inputs.normalised is not None:
+        warn(note("`data.x`", inputs.normalised))
+    if division is not None:
+        warn(note("`data.x` in the module", division.bits))
+        graph = graph._divided(division)
     return graph, reading.network

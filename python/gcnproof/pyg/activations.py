@@ -27,8 +27,11 @@ def _clamp(recorder: Any, input: Any, min: Any = None, max: Any = None) -> Recor
         raise Unhandled("only a lower limit is a ReLU")
     if min == 0:
         return _relu(recorder, input)
-    shifted = recorder.open_value(input).each(lambda form: form.shifted(np.full(form.width, -float(min))))
-    return recorder.tensor(shifted.each(recorder.relu).each(lambda form: form.shifted(np.full(form.width, float(min)))))
+    value = recorder.open_value(input)
+    shifted = value.each(lambda form: form.shifted(np.full(form.width, -float(min))))
+    result = shifted.each(recorder.relu).each(lambda form: form.shifted(np.full(form.width, float(min))))
+    result.row_sums = value.row_sums and value.row_sums.clamped(min)
+    return recorder.tensor(result)
 
 
 @function("clamp_", "clip_", "clamp_min_")

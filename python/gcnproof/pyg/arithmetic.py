@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from .division import FORMS, quotient, sums_of
 from .forms import Bias, Diagonal, Form
 from .functions import FUNCTIONS, Unhandled, array, function, side, written
 from .values import Recorded, Value
@@ -164,8 +165,12 @@ def _stack_times(recorder: Any, stacked: Recorded, factor: np.ndarray) -> Record
 
 @function("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__")
 def _div(recorder: Any, a: Any, b: Any, *, rounding_mode: Any = None) -> Recorded:
+    if isinstance(a, Recorded) and isinstance(b, Recorded) and rounding_mode is None:
+        result = quotient(recorder, recorder.open_value(a), recorder.open_value(b).row_sums)
+        if result is not None:
+            return result
     if isinstance(b, Recorded) or rounding_mode is not None:
-        raise Unhandled("it divides by what depends on the attributes (attributes that are normalised in the model: train it without that)")
+        raise Unhandled(f"it divides by what depends on the attributes. Rows of 0/1 attributes may be divided by their own sums: {FORMS}, where `x` is `data.x`")
     # A float64 quotient by a power of ten is not the product with its inverse to the last bit; it is to 1e-16.
     return _mul(recorder, a, torch.as_tensor(1.0 / array(b)))
 
@@ -226,9 +231,10 @@ def _sum_of_stack(recorder: Any, input: Recorded, dim: Any = None, keepdim: bool
         if dim is not None and isinstance(dim, int) and side(dim) == 1:
             value = recorder.open_value(input)
             result = linear(recorder, value, np.full((value.width, 1), 1.0 / value.width if _mean else 1.0))
-            if keepdim:
-                return recorder.tensor(result)
-            raise Unhandled("all units of a node become one number")
+            if not keepdim:
+                raise Unhandled("all units of a node become one number: say keepdim=True where rows are divided by their sums")
+            result.row_sums = sums_of(recorder, value) if not _mean and dtype is None else None
+            return recorder.tensor(result)
         raise recorder.refuse("a sum or mean over nodes", "models that give one result for a whole graph, or that compare nodes with each other, are "
                               "not certified", "certify a model for nodes, without global pooling")
     tensors, at = input.stack

@@ -10,6 +10,7 @@ import torch
 from scipy import sparse
 
 from ..errors import MismatchedLogits, UnsupportedModel
+from ..normalisation import divided
 from .inputs import Call, Inputs
 from .precision import running
 
@@ -33,7 +34,7 @@ def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, see
     """Raises MismatchedLogits where they differ; the largest difference relative to the largest logit."""
     random = np.random.default_rng(seed)
     largest = 0.0
-    for round, (when, attributes) in enumerate(_points(inputs.attributes, random)):
+    for round, (when, attributes) in enumerate(_points(inputs.attributes, random, own.empties)):
         theirs = own(attributes)
         # Libraries of linear algebra need not round in the same way twice.
         if round == 0 and np.isfinite(theirs).all() and _differing(own(attributes), theirs).any():
@@ -82,11 +83,19 @@ def _differing(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return ~close.all(axis=1)
 
 
-def _points(attributes: sparse.csr_array, random: np.random.Generator) -> Any:
-    """The attributes that are compared, and the words for them: as they are, flipped at random, none at all, and all of them."""
+def _points(attributes: sparse.csr_array, random: np.random.Generator, empties: bool) -> Any:
+    """The 0/1 attributes that are compared, and the words for them: as they are, flipped at random, none at all, and all of them.
+
+    `empties`: is the module defined where a row has no attributes? If not, every row keeps one.
+    """
     yield "", attributes
     for round in range(1, ROUNDS + 1):
-        yield " after random flips of attributes", _flipped(attributes, random, round)
+        flipped = _flipped(attributes, random, round)
+        if not empties:
+            lost = sparse.diags_array((np.diff(flipped.indptr) == 0).astype(np.float64))
+            flipped = sparse.csr_array(flipped + lost @ attributes)
+            flipped.sort_indices()
+        yield " after random flips of attributes", flipped
     nodes, dimension = attributes.shape
     if nodes * dimension == 0:
         return
@@ -99,7 +108,8 @@ def _points(attributes: sparse.csr_array, random: np.random.Generator) -> Any:
     for when, result in ((" without attributes", kept), (" with all attributes", sparse.csr_array(kept + full))):
         result.eliminate_zeros()
         result.sort_indices()
-        yield when, result
+        if empties or np.diff(result.indptr).all():
+            yield when, result
 
 
 def _flipped(attributes: sparse.csr_array, random: np.random.Generator, round: int) -> sparse.csr_array:
@@ -122,6 +132,7 @@ class Own:
 
     def __init__(self, module: torch.nn.Module, call: Call, inputs: Inputs):
         self.module, self.call, self.inputs, self.forced = module, call, inputs, False
+        self.empties = True
         self._first: np.ndarray | None = None
 
     def find_precision(self, remedy: str) -> bool:
@@ -148,6 +159,8 @@ class Own:
 
     def _run(self, attributes: sparse.csr_array) -> np.ndarray:
         layout = self.inputs.data.x.layout
+        if self.inputs.normalised is not None:
+            attributes = divided(attributes, self.inputs.normalised).astype(np.float64)
         if layout == torch.strided:
             x = torch.from_numpy(attributes.toarray())
         else:

@@ -18,6 +18,9 @@ from .operators import IDENTITY, Operator, Operators
 _SCALED = 2
 """Roundings of a product with a number: the product, and the number itself where it is none of the format."""
 
+DIVIDED = "x / sum"
+"""The attributes divided by the sums of their rows, while a module is read."""
+
 _LONGEST = 24
 """A sum of more terms than this becomes a layer of its own before it is used further."""
 
@@ -266,8 +269,10 @@ class Layers:
     def __init__(self, nodes: int, attributes: int):
         self.nodes = nodes
         self.attributes = Source("x", attributes)
+        # The same where the module has divided each row by its sum: a network reads either of them.
+        self.divided = Source(DIVIDED, attributes)
         self._layers: list[Layer] = []
-        self._names: set[str] = {"x", "logits"}
+        self._names: set[str] = {"x", DIVIDED, "logits"}
 
     def relu(self, form: Form) -> Form:
         """What is above zero."""
@@ -294,15 +299,19 @@ class Layers:
         assert passed is not None
         return passed
 
-    def network(self, form: Form) -> Network:
-        """The network whose logits a form is; layers that it does not depend on are left out."""
+    def network(self, form: Form) -> tuple[Network, set[str]]:
+        """The network whose logits a form is, and as what it reads the attributes; layers that it does not depend on are left out."""
         self._layers.append(_described("logits", form, self.attributes.width, "none"))
         needed, kept = {"logits"}, []
         for layer in reversed(self._layers):
             if layer.name in needed:
                 needed.update(term.source for term in layer.terms)
                 kept.append(layer)
-        return Network(kept[::-1], "logits")
+        terms = [term for layer in kept for term in layer.terms if term.source in ("x", DIVIDED)]
+        read = {term.source for term in terms if term.weight is None or term.weight.any()}
+        for layer in kept:
+            layer.terms = [replace(term, source="x") if term.source == DIVIDED else term for term in layer.terms]
+        return Network(kept[::-1], "logits"), read
 
     def _layer(self, form: Form, activation: str) -> Form:
         wanted = form.label or "h"

@@ -54,7 +54,7 @@ def _same(recorder: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
     return tensor
 
 
-for _name in ["contiguous", "detach", "detach_", "double", "float", "type_as", "cpu", "cuda", "requires_grad_", "alias", "retain_grad"]:
+for _name in ["contiguous", "detach", "detach_", "cpu", "cuda", "requires_grad_", "alias", "retain_grad"]:
     FUNCTIONS[_name] = _same
 
 
@@ -124,12 +124,39 @@ for _name in ["view", "reshape", "flatten", "squeeze", "expand"]:
     FUNCTIONS[_name] = _shaped(_name)
 
 
+def _cast(recorder: Any, tensor: Any, dtype: torch.dtype | None, stated: bool) -> Any:
+    from .division import cast
+
+    return cast(recorder, _same(recorder, tensor), dtype, stated)
+
+
+@function("double")
+def _double(recorder: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    return _cast(recorder, tensor, torch.float64, True)
+
+
+@function("float")
+def _float(recorder: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    return _cast(recorder, tensor, torch.float32, True)
+
+
+@function("type_as")
+def _type_as(recorder: Any, tensor: Any, other: Any) -> Any:
+    return _cast(recorder, tensor, other.dtype, False)
+
+
 @function("to", "type")
 def _to(recorder: Any, tensor: Recorded, *args: Any, **kwargs: Any) -> Any:
+    dtype = None
     for item in [*args, *kwargs.values()]:
         if isinstance(item, torch.dtype) and not item.is_floating_point or isinstance(item, str) and item.endswith(("LongTensor", "IntTensor", "BoolTensor")):
             raise Unhandled("what depends on the attributes becomes whole numbers")
-    return tensor
+        if isinstance(item, str) and item.endswith("Tensor"):
+            dtype = {"torch.FloatTensor": torch.float32, "torch.DoubleTensor": torch.float64}.get(item, torch.float16)
+        elif isinstance(item, (torch.dtype, torch.Tensor)):
+            dtype = item if isinstance(item, torch.dtype) else item.dtype
+    # Another tensor may take the type of a recorded one.
+    return _cast(recorder, tensor, dtype, False) if isinstance(tensor, Recorded) else tensor
 
 
 @function("dropout", "dropout_", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "dropout1d", "native_dropout")

@@ -13,7 +13,8 @@ import torch
 from scipy import sparse
 
 from ..errors import InputError, InvalidData, UnsupportedModel, warn
-from ..graph import checked_edges
+from ..graph import Graph, checked_edges
+from ..normalisation import Division, recognised
 
 Call = Callable[[Any, Any], Any]
 """How a module is called with a Data object."""
@@ -26,7 +27,15 @@ class Inputs:
     data: Any
     adjacency: sparse.csr_array
     attributes: sparse.csr_array
+    """0/1, also where rows are divided by their sums."""
     labels: np.ndarray | None
+    normalised: int | None = None
+    """Where they are, the bits of the quotients."""
+
+    def graph(self) -> Graph:
+        """The graph of these parts."""
+        graph = Graph(self.adjacency, self.attributes, self.labels)
+        return graph if self.normalised is None else graph._divided(Division(self.normalised))
 
     def with_attributes(self, x: Any) -> Any:
         """The Data object with other attributes."""
@@ -69,10 +78,10 @@ def read_data(data: Any) -> Inputs:
         raise InvalidData("`data.x` has no numbers (meta device). Remedy: give data on the CPU or a GPU")
     if not x.shape[:1].numel():
         raise InvalidData("the graph has no nodes: `data.x` has no rows")
-    attributes = _attributes(x)
+    attributes, normalised = _attributes(x)
     data = _double(data)
     adjacency = _adjacency(data, attributes.shape[0])
-    return Inputs(data, adjacency, attributes, _labels(getattr(data, "y", None), attributes.shape[0]))
+    return Inputs(data, adjacency, attributes, _labels(getattr(data, "y", None), attributes.shape[0]), normalised)
 
 
 def _as_tensor(values: Any, name: str) -> str:
@@ -80,7 +89,8 @@ def _as_tensor(values: Any, name: str) -> str:
     return f"torch.{'from_numpy' if isinstance(values, np.ndarray) else 'tensor'}(data.{name})"
 
 
-def _attributes(x: torch.Tensor) -> sparse.csr_array:
+def _attributes(x: torch.Tensor) -> tuple[sparse.csr_array, int | None]:
+    """0/1 attributes, and the bits of the quotients where rows are divided by their sums."""
     if x.dim() != 2:
         raise InvalidData(f"`data.x` has {x.dim()} sides instead of 2: it must be nodes × attributes")
     x = x.detach().cpu()
@@ -90,13 +100,16 @@ def _attributes(x: torch.Tensor) -> sparse.csr_array:
         matrix = sparse.csr_array(sparse.coo_array((values, (places[0], places[1])), shape=tuple(x.shape)))
     else:
         matrix = sparse.csr_array((x if x.dtype not in (torch.float16, torch.bfloat16) else x.float()).numpy())
-    matrix = sparse.csr_array((matrix.data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
     matrix.eliminate_zeros()
     matrix.sort_indices()
+    normalised = recognised(matrix)
+    matrix = sparse.csr_array((matrix.data.astype(np.float64), matrix.indices, matrix.indptr), shape=matrix.shape)
+    if normalised is not None:
+        matrix.data[:] = 1.0
     odd = np.flatnonzero(matrix.data != 1.0)
     if len(odd):
         _weighted(matrix, int(odd[0]))
-    return matrix
+    return matrix, normalised
 
 
 def _weighted(matrix: sparse.csr_array, first: int) -> None:
@@ -104,30 +117,48 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
     node = int(np.searchsorted(matrix.indptr, first, side="right") - 1)
     example = f"node {node} has {matrix.data[first]:.6g} at attribute {matrix.indices[first]}"
     if not np.isfinite(matrix.data[first]):
-        raise InvalidData(f"the attributes are not numbers everywhere: {example}. Remedy: mend `data.x`, which must be 0 and 1.")
+        raise InvalidData(f"the attributes are not numbers everywhere: {example}. Remedy: mend `data.x`, which must be 0 and 1, or 0 and 1 divided by the row's sum.")
     sums = np.asarray(matrix.sum(axis=1)).reshape(-1)
     filled = np.diff(matrix.indptr) > 0
-    if np.isfinite(matrix.data).all() and (matrix.data > 0).all() and np.allclose(sums[filled], 1.0, rtol=0, atol=1e-4):
-        equal = np.allclose(matrix.data, np.repeat(1.0 / np.maximum(np.diff(matrix.indptr), 1), np.diff(matrix.indptr)), rtol=1e-4, atol=0)
+    if np.isfinite(matrix.data).all() and (matrix.data > 0).all() and np.allclose(sums[filled], 1.0, rtol=0, atol=0.01):
+        counts = np.diff(matrix.indptr)
+        if np.allclose(matrix.data, np.repeat(1.0 / np.maximum(counts, 1), counts), rtol=0.01, atol=0):
+            raise InvalidData(
+                f"the rows of `data.x` look like 0/1 divided by their sums, but are not to the last bit of float32 or float64: {_inexact(matrix)}. "
+                "Remedy: divide the 0/1 attributes once, in float32 or float64: `data.x = (data.x > 0).float()`, then `data = T.NormalizeFeatures()(data)`."
+            )
         raise InvalidData(
-            f"the attributes are row-normalised: every row of `data.x` sums to 1 ({example}), so that one flip changes all entries of its row. "
-            "Only 0/1 attributes are certified. Remedy: remove `T.NormalizeFeatures()` from the transforms of the dataset and train the model on 0/1 "
-            "attributes" + ("; `data.x = (data.x > 0).float()` gives them back." if equal else ", `data.x = (data.x > 0).float()`.")
+            f"the attributes are weighted and row-normalised: every row of `data.x` sums to 1 ({example}), but the entries of a row differ from each other. "
+            "Only 0/1 attributes are certified, and 0/1 attributes divided by the row's sum. Remedy: train the model on `data.x = (data.x > 0).float()`, "
+            "with T.NormalizeFeatures() after that or without it."
         )
     values = np.unique(matrix.data)
     if len(values) == 1:
         raise InvalidData(
-            f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}). Remedy: divide `data.x` by {values[0]:.6g} and multiply the weights "
-            "that read it by the same number, or train on 0/1 attributes."
+            f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}), and the rows do not sum to 1. Remedy: divide `data.x` by "
+            f"{values[0]:.6g} and multiply the weights that read it by the same number, or train on 0/1 attributes."
         )
     if len(values) > 2 and ((matrix.data < 0).any() or matrix.nnz > 0.5 * matrix.shape[0] * matrix.shape[1]):
         raise InvalidData(
-            f"the attributes are continuous: {example}, and {len(values)} different numbers in all. Certificates are about flips of 0 and 1, and say nothing of "
-            "numbers between. Remedy: train the model on 0/1 attributes, such as the words of a document or numbers cut into ranges"
+            f"the attributes are continuous: {example}, and {len(values)} different numbers in all. Certificates are about flips of 0 and 1, in rows as they are or "
+            "divided by their sums, and say nothing of numbers between. Remedy: train the model on 0/1 attributes, such as the words of a document or numbers cut "
+            "into ranges"
         )
     raise InvalidData(
-        f"the attributes are weighted: {example}, but only 0/1 attributes are certified. Remedy: train the model on `data.x = (data.x > 0).float()`."
+        f"the attributes are weighted: {example}, but only 0/1 attributes are certified, and 0/1 attributes divided by the row's sum. "
+        "Remedy: train the model on `data.x = (data.x > 0).float()`, with T.NormalizeFeatures() after that or without it."
     )
+
+
+def _inexact(matrix: sparse.csr_array) -> str:
+    """An entry that is not the quotient that it seems to be, in words."""
+    counts = np.repeat(np.diff(matrix.indptr), np.diff(matrix.indptr))
+    single, double = (np.float32(1) / counts.astype(np.float32)).astype(np.float64), 1.0 / counts
+    # By the precision that most entries have.
+    expected = single if (matrix.data == single).sum() >= (matrix.data == double).sum() else double
+    at = int(np.flatnonzero(matrix.data != expected)[0])
+    node = int(np.searchsorted(matrix.indptr, at, side="right") - 1)
+    return f"node {node} has {counts[at]} attributes, and {matrix.data[at]:.17g} at attribute {matrix.indices[at]} instead of {expected[at]:.17g}"
 
 
 def _keys(data: Any) -> list[str]:
@@ -225,6 +256,12 @@ def copied(model: Any) -> torch.nn.Module:
         if getattr(part, "cached", False) is True:
             part.cached = False
     return copy_of.cpu().double().eval().requires_grad_(False)
+
+
+def is_double(model: Any) -> bool:
+    """Are all weights of a module in float64?"""
+    kinds = {parameter.dtype for parameter in model.parameters() if parameter.is_floating_point()} if isinstance(model, torch.nn.Module) else set()
+    return kinds == {torch.float64}
 
 
 def warn_of_caches(model: Any) -> None:

@@ -7,6 +7,7 @@ Convolutions of PyTorch Geometric are taken as a whole where their formula is kn
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from torch.overrides import TorchFunctionMode
 
 from ..errors import UnsupportedModel
 from ..network import Network
+from ..normalisation import Division
 from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
 from .changes import change
-from .forms import Diagonal, Form, Layers
+from .forms import DIVIDED, Diagonal, Form, Layers
 from .functions import FUNCTIONS, PROPERTIES, Unhandled
 from .layers import LAYERS, has_own_code
 from .operators import Operator, Operators
@@ -29,11 +31,29 @@ _LONGEST_POWER = 2
 """Layers without activation are joined into one polynomial up to this power; beyond it they stay layers."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """What is known of the attributes that a module is given, where it divides them by their sums."""
+
+    bits: int | None
+    """The precision of a quotient of them, 32 or 64 bits; None if it is another."""
+    divided: int | None
+    """Where their rows are divided by their sums already, the bits of the quotients."""
+    is_double: bool
+    """Are all weights of the module in float64, before it is copied?"""
+    follows_casts: bool = True
+    """Do casts change the precision? Not where casts to float32 are taken as casts to float64."""
+
+
 class Recorder:
     """One reading of a module, which must be a copy of its own: its layers are told to record."""
 
-    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int):
+    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given):
         self.module = module
+        self.bits, self.given_divided = given.bits, given.divided
+        self.follows_casts, self.is_double = given.follows_casts, given.is_double
+        # How the module divides the rows of its attributes by their sums, if it does.
+        self.division: Division | None = None
         self.names = {id(part): path for path, part in module.named_modules()}
         self.nodes = adjacency.shape[0]
         self.operators = Operators(adjacency)
@@ -43,7 +63,9 @@ class Recorder:
 
     def attributes(self) -> Recorded:
         """What stands for the attributes."""
-        return self.tensor(Value([Form.of(self.layers.attributes, self.nodes)]))
+        value = Value([Form.of(self.layers.attributes, self.nodes)])
+        value.bits = self.bits
+        return self.tensor(value)
 
     def record(self, call: Callable[[], Any], remedy: str) -> tuple[Network, str | None]:
         """Runs the module by `call`, with a `remedy` where that fails; the network, and the function that turns its logits into probabilities, if there is one."""
@@ -107,7 +129,16 @@ class Recorder:
                 "same as the two logits 0 and z.",
                 "output",
             )
-        return self.layers.network(joined(value)), value.final
+        network, read = self.layers.network(joined(value))
+        if len(read) > 1:
+            raise UnsupportedModel(
+                "The module reads the attributes both as they are and divided by the sums of their rows: only one of them is certified. Remedy: "
+                "use `x` after the division alone, in all layers.",
+                "division",
+            )
+        if DIVIDED not in read:
+            self.division = None
+        return network, value.final
 
     # What tensors do.
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from .forms import Form
+
+if TYPE_CHECKING:
+    from .division import RowSums
 
 
 class Value:
@@ -16,6 +19,10 @@ class Value:
     def __init__(self, blocks: list[Form], final: str | None = None):
         self.blocks = blocks
         self.final = final
+        # Of the attributes: the precision that the module has them in, 32 or 64 bits, where that is known.
+        self.bits: int | None = None
+        # Whether it is the sums of their rows (division.py).
+        self.row_sums: RowSums | None = None
 
     @property
     def rows(self) -> int:
