@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`number`], [`truth`] | exact numbers, and the network in them at every admissible perturbation |
 //! | [`case`], [`nasty`], [`scaled`], [`plain`], [`quantised`], [`knife_edge`] | the problems, by seed |
-//! | [`verdicts`], [`radius`], [`minima`], [`branches`], [`prices`], [`proofs`] | what is judged |
+//! | [`verdicts`], [`radius`], [`minima`], [`branches`], [`prices`], [`proofs`], [`upper`] | what is judged |
 //! | [`tally`] | counts, failures, and which seeds are run |
 //!
 //! `GCNPROOF_COUNT` and `GCNPROOF_FROM` choose the seeds.
@@ -34,4 +34,5 @@ mod radius;
 mod scaled;
 mod tally;
 mod truth;
+mod upper;
 mod verdicts;

@@ -14,7 +14,7 @@ use super::tally::{Tally, seeds};
 use super::truth::{admissible, evaluate};
 
 /// Judges proofs about a case, in intervals or in exact numbers.
-fn with_checker<T>(case: &Case, exact: bool, judge: impl FnOnce(&Checker) -> T) -> T {
+pub fn with_checker<T>(case: &Case, exact: bool, judge: impl FnOnce(&Checker) -> T) -> T {
     let (matrices, file) = (case.network.own_matrices(), case.graph.file());
     let network = (&case.network, &case.matrices()[..]);
     let header = proof::header(("", ""), network, &case.budget, Convention::Predicted);
@@ -117,7 +117,7 @@ fn mutate(proof: &mut NodeProof, case: &Case, stream: &mut Stream) -> bool {
 
 /// The same case twice, with the last bias of class 0 such that the node's exact worst case is a little above zero, and such that
 /// it is at most zero, often zero itself. Nothing where floats do not reach that far.
-fn robust_and_broken(case: &Case, target: usize, stream: &mut Stream) -> Option<(Case, Case)> {
+pub fn robust_and_broken(case: &Case, target: usize, stream: &mut Stream) -> Option<(Case, Case)> {
     let last = case.network.layers().len() - 1;
     let worst = smallest(admissible(case).iter().map(|flips| {
         let logits = &evaluate(case, flips)[last][target];

@@ -461,6 +461,8 @@ impl Session<'_> {
         self.meter.look()?;
         self.checker.work.afforded()?;
         // The fast path knows only the bounds that the expansion makes.
+        // Nor does it know of flips that must be made in a row.
+        let sooner = sooner && path.decided.rows.is_empty();
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
         }

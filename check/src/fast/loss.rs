@@ -12,7 +12,9 @@ use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use super::row::{Row, Rows, covering};
 use crate::ids::Flip;
-use crate::number::{Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step};
+use crate::number::{
+    BendSum, Down, Interval, LevelBend, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step,
+};
 use crate::statement::{Budget, Decided, Link, Slice, pairs};
 
 /// Steps for a flip that is looked at, besides its inner product; for one that bends are evaluated for; and for each of
@@ -20,9 +22,6 @@ use crate::statement::{Budget, Decided, Link, Slice, pairs};
 const LOOK: u64 = 16;
 const BENT: u64 = 64;
 const BEND: u64 = 32;
-
-/// Prices that are tried before 0.
-const ROUNDS: usize = 16;
 
 /// What the losses of a leaf depend on.
 pub(crate) struct FastLosses<'a> {
@@ -81,66 +80,66 @@ impl FastLosses<'_> {
     ///
     /// The last is the flip that loses most, as far as that was looked at.
     pub(crate) fn price(&self, total: Option<Down>) -> (FloatPrices, Up, Option<Flip>) {
-        match self.priced(total) {
-            Some(Priced { prices, given, worst, .. }) => (prices, given, worst),
-            None => (FloatPrices::default(), Interval::ANY.upper, None),
-        }
+        let Priced { prices, given, worst, .. } = self.priced(total);
+        (prices, given, worst)
     }
 
-    /// The same with the flips that they are from; `None` if there are no good ones.
-    pub(crate) fn priced(&self, total: Option<Down>) -> Option<Priced> {
+    /// The same with the flips that they are from.
+    pub(crate) fn priced(&self, total: Option<Down>) -> Priced {
         let count = self.decided.left_in_all(self.budget).unwrap_or(0);
-        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
-        let mut places = self.places(&steep);
+        let shape = self.shape();
+        let mut places = self.places(&shape.steep);
         if count == 0 || places.is_empty() {
             let (prices, given, least) = (FloatPrices::default(), Up::ZERO, Stored::ZERO);
-            return Some(Priced { prices, given, kept: Vec::new(), found: Vec::new(), least, worst: None });
+            return Priced { prices, given, kept: Vec::new(), found: Vec::new(), least, worst: None };
         }
-        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
-        let mut every = match total {
-            // So high a price that what is lost stays just below the total, if no flip exceeds it.
-            Some(total) => total.rough().part(count) * Rough::NEARLY_ONE,
-            None => places[0].norm.times_up(largest).rough().part(4),
-        };
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
-        // Where the rows together have no more flips to make than there are in all, the best price of every flip is 0.
-        let room = places.iter().fold(0, |sum: usize, row| sum.saturating_add(row.left));
-        let rounds = if room <= count { usize::from(total.is_some()) } else { ROUNDS };
-        for round in 0.. {
-            let price = if round < rounds { every.price() } else { Stored::ZERO };
-            let found = self.collect(price, &steep, &mut places, &mut present);
-            let (prices, given, kept) = self.settle(price, count, &places, &found);
-            let enough = total.is_some_and(|total| total.minus(given).is_positive());
-            let lost = || kept.iter().fold(Rough::ZERO, |sum, loss| sum + loss.rough());
-            let hopeless = total.is_some_and(|total| lost() >= total.rough());
-            if enough || hopeless || kept.len() >= count || price.is_zero() {
-                let worst = found.iter().max_by(|a, b| a.2.order(b.2)).map(|flip| (places[flip.0].node, flip.1));
-                let found = found.iter().map(|flip| (places[flip.0].node, flip.2)).collect();
-                return Some(Priced { prices, given, kept, found, least: price, worst });
+        // So high a price that what is lost stays just below the total, if no flip exceeds it.
+        let high = total.map(|total| (total.rough().part(count) * Rough::NEARLY_ONE).price());
+        if let (Some(total), Some(price)) = (total, high.filter(|price| !price.is_zero())) {
+            let found = self.collect(&mut RisingPrice::fixed(price), &shape, &mut places, &mut present);
+            let priced = self.settle(price, count, &places, &found);
+            let lost = priced.kept.iter().fold(Rough::ZERO, |sum, loss| sum + loss.rough());
+            let decided = total.minus(priced.given).is_positive() || lost >= total.rough();
+            if decided || priced.kept.len() >= count {
+                return priced;
             }
-            // A low price rules out hardly any flip: then each round costs as much as the last.
-            every = every.part(if round < ROUNDS / 2 { 2 } else { 16 });
         }
-        None
+        let mut price = RisingPrice::new(count);
+        let found = self.collect(&mut price, &shape, &mut places, &mut present);
+        self.settle(price.price, count, &places, &found)
+    }
+
+    /// What depends on the lines alone.
+    fn shape(&self) -> Shape {
+        let bend = |m: usize, bend: &LevelUse| {
+            let known = &self.rows[m].levels()[bend.unit];
+            (bend.unit, LevelBend::new(bend.weight, known.level, known.below == Some(true)))
+        };
+        let levels = self.levels.iter().enumerate();
+        Shape {
+            steep: (0..self.lines.len()).map(|m| self.steep(m)).collect(),
+            bends: levels.map(|(m, list)| list.iter().map(|one| bend(m, one)).collect()).collect(),
+            envelopes: self.envelopes.iter().map(Vec::len).sum(),
+        }
     }
 
     /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's
     /// weights; 0 for rows that are left out.
     pub(crate) fn row_norms(&self) -> impl Iterator<Item = (u32, Up)> {
-        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
-        self.places(&steep).into_iter().map(|row| (row.node, row.norm))
+        self.places(&self.shape().steep).into_iter().map(|row| (row.node, row.norm))
     }
 
     /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below
     /// `loss / constant`. The rows are of nodes with flips to make, each with the shares of all attributes; of a row so
     /// many attributes are looked at as `limit` says, by falling norm.
     pub(crate) fn raise_shares(&self, constant: Down, rows: &mut [(u32, Vec<u32>)], limit: impl Fn(u32) -> usize) {
-        let steep: Vec<Vec<Steep>> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
+        let shape = self.shape();
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
         let width = self.network.columns.len().max(1);
         for (node, shares) in rows {
             let Some(place) = self.slice.place(1, *node) else { continue };
-            let (most, lines) = self.slopes(place, *node, &steep);
+            let (most, lines) = self.slopes(place, *node, &shape.steep);
             let attributes = self.network.exact.graph.attributes.row(*node as usize);
             attributes.iter().for_each(|&d| present[d as usize] = true);
             let ordered = self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm);
@@ -157,11 +156,8 @@ impl FastLosses<'_> {
                 }
                 let mut loss = most.loss(weights, norm, is_present);
                 if let Some(lines) = lines.as_ref().filter(|_| loss.is_positive()) {
-                    loss = loss.least(lines.loss(weights, norm, is_present).plus(self.bent(
-                        place,
-                        (*node, d),
-                        is_present,
-                    )));
+                    let bent = self.bent(&shape, place, (*node, d), is_present);
+                    loss = loss.least(lines.loss(weights, norm, is_present).plus(bent));
                 }
                 if loss.is_positive() {
                     *share = loss.share_of(constant).max(*share);
@@ -171,9 +167,9 @@ impl FastLosses<'_> {
         }
     }
 
-    /// The best prices not below `least` for the flips found, what they give, and the largest losses that may be made
-    /// together.
-    fn settle(&self, least: Stored, count: usize, places: &[Places], found: &[Found]) -> (FloatPrices, Up, Vec<Up>) {
+    /// The best prices not below `least` for the flips found, and what they give. A flip that was not found loses at
+    /// most `least`, or is of a row with more flips found than it may make, none of which loses less.
+    fn settle(&self, least: Stored, count: usize, places: &[Places], found: &[Found]) -> Priced {
         let mut kept: Vec<Up> = Vec::new();
         let mut limits: Vec<(u32, Up)> = Vec::new();
         for row in found.chunk_by(|a, b| a.0 == b.0) {
@@ -200,7 +196,9 @@ impl FastLosses<'_> {
             given = given.plus(loss.minus(prices.of(places[row].node)).positive_part());
         }
         kept.truncate(count);
-        (prices, given, kept)
+        let worst = found.iter().max_by(|a, b| a.2.order(b.2)).map(|flip| (places[flip.0].node, flip.1));
+        let found = found.iter().map(|flip| (places[flip.0].node, flip.2)).collect();
+        Priced { prices, given, kept, found, least, worst }
     }
 
     /// The lines of a node of `V(2)` that are not flat.
@@ -272,18 +270,24 @@ impl FastLosses<'_> {
         rows
     }
 
-    /// All free flips that are not surely within the price.
-    fn collect(&self, price: Stored, steep: &[Vec<Steep>], places: &mut [Places], present: &mut [bool]) -> Vec<Found> {
-        let price = Down::from(price);
+    /// All free flips that are not surely within the price as it rises.
+    fn collect(
+        &self,
+        rising: &mut RisingPrice,
+        shape: &Shape,
+        places: &mut [Places],
+        present: &mut [bool],
+    ) -> Vec<Found> {
         let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
         let width = self.network.columns.len().max(1);
         let mut found = Vec::new();
         for (at, row) in places.iter_mut().enumerate() {
+            let mut price = rising.begin(row.left);
             if row.norm.times_up(largest).is_within(price) {
                 break;
             }
             let (node, place) = (row.node, row.place);
-            let (most, lines) = row.slopes.get_or_insert_with(|| self.slopes(place, node, steep));
+            let (most, lines) = row.slopes.get_or_insert_with(|| self.slopes(place, node, &shape.steep));
             let attributes = self.network.exact.graph.attributes.row(node as usize);
             attributes.iter().for_each(|&d| present[d as usize] = true);
             let mut looked_at = 0;
@@ -294,22 +298,24 @@ impl FastLosses<'_> {
                 }
                 looked_at += 1;
                 let is_present = present[d as usize];
-                let mut loss = most.loss(weights, norm, is_present);
-                if loss.is_within(price) || !self.budget.permits((node, d), is_present) {
+                let Some(mut loss) = most.loss_above(weights, norm, is_present, price) else { continue };
+                if !self.budget.permits((node, d), is_present) {
                     continue;
                 }
                 if self.decided.fixed.binary_search(&(node, d)).is_ok() {
                     continue;
                 }
                 if let Some(lines) = lines {
-                    loss =
-                        loss.least(lines.loss(weights, norm, is_present).plus(self.bent(place, (node, d), is_present)));
+                    let bent = self.bent(shape, place, (node, d), is_present);
+                    loss = loss.least(lines.loss(weights, norm, is_present).plus(bent));
                     if loss.is_within(price) {
                         continue;
                     }
                 }
                 found.push((at, d, loss));
+                price = rising.add(loss);
             }
+            rising.end();
             step(looked_at * (LOOK + width as u64));
             attributes.iter().for_each(|&d| present[d as usize] = false);
         }
@@ -353,7 +359,8 @@ impl FastLosses<'_> {
                 }
             }
         }
-        (most.rounded(self.step), bent.then(|| lines.rounded(self.step)))
+        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        (most.rounded(self.step, largest), bent.then(|| lines.rounded(self.step, largest)))
     }
 
     /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the
@@ -373,24 +380,29 @@ impl FastLosses<'_> {
     }
 
     /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
-    fn bent(&self, place: usize, flip: Flip, present: bool) -> Up {
-        let mut total = Up::ZERO;
-        let mut bends = self.envelopes.iter().map(Vec::len).sum::<usize>() + self.slice.reached(place).len();
+    fn bent(&self, shape: &Shape, place: usize, flip: Flip, present: bool) -> Up {
+        let (mut total, mut sum) = (Up::ZERO, BendSum::default());
+        let mut bends = shape.envelopes + self.slice.reached(place).len();
+        let (width, weights) = (self.network.width(), self.network.row(flip.1));
         let change = |unit: usize, pair: &[Link]| {
             let change = self.network.change(pair, unit, flip.1);
             if present { -change } else { change }
         };
         for pair in pairs(self.slice.reached(place)) {
+            let m = pair[0].place();
+            let levels = shape.bends.get(m).map_or(&[][..], |list| list);
+            bends += levels.len() * pair.len();
+            if let [link] = pair {
+                sum.add_node(levels, &weights[link.part(width)], link.entry, present);
+                continue;
+            }
             for (unit, [rise, fall]) in self.kinks(pair) {
                 bends += pair.len();
                 let g = change(unit, pair);
                 let lost = g.positive_part().scaled(-*rise).plus((-g).positive_part().scaled(*fall));
                 total = total.plus(lost.upper);
             }
-            let m = pair[0].place();
-            let levels = self.levels.get(m).map_or(&[][..], |list| list);
-            bends += levels.len() * pair.len();
-            for bend in levels {
+            for bend in self.levels.get(m).map_or(&[][..], |list| list) {
                 let (g, known) = (change(bend.unit, pair), &self.rows[m].levels()[bend.unit]);
                 let level = Interval::from(known.level);
                 let taken = if known.below == Some(true) {
@@ -401,24 +413,116 @@ impl FastLosses<'_> {
                 total = total.plus(taken.times(bend.weight));
             }
         }
+        total = total.plus(sum.upper());
         if let Some(nested) = self.nested {
             let links = self.slice.reached(place);
             // About two products for each pair of units that a node passes on to.
-            step((links.len() * self.network.width() * self.network.exact.widths[3]) as u64);
+            step((links.len() * width * self.network.exact.widths[3]) as u64);
             total = total.plus(nested.loss((place as u32, flip.1), links, change));
         }
-        let mut reached = pairs(self.slice.reached(place)).peekable();
-        for (m, bends) in self.envelopes.iter().enumerate() {
-            let pair = reached.next_if(|next| next[0].place() == m);
-            for bend in bends {
-                let [u, v] = bend.prices.amounts(flip);
-                let g = pair.map_or(Interval::ZERO, |pair| change(bend.unit, pair));
-                let taken = g.minus(u).upper.most((-v).upper);
-                total = total.plus(taken.times(bend.weight));
+        if shape.envelopes > 0 {
+            let mut reached = pairs(self.slice.reached(place)).peekable();
+            for (m, bends) in self.envelopes.iter().enumerate() {
+                let pair = reached.next_if(|next| next[0].place() == m);
+                for bend in bends {
+                    let [u, v] = bend.prices.amounts(flip);
+                    let g = pair.map_or(Interval::ZERO, |pair| change(bend.unit, pair));
+                    let taken = g.minus(u).upper.most((-v).upper);
+                    total = total.plus(taken.times(bend.weight));
+                }
             }
         }
         step(BENT + BEND * bends as u64);
         total
+    }
+}
+
+/// What is derived from the lines of a leaf before any flip is looked at.
+struct Shape {
+    /// By place in `V(2)`.
+    steep: Vec<Vec<Steep>>,
+    /// By place in `V(2)`: units with bends by levels.
+    bends: Vec<Vec<(usize, LevelBend)>>,
+    /// Bends by prices in all.
+    envelopes: usize,
+}
+
+/// Losses of a row that are found before the price is raised.
+const BATCH: usize = 16;
+
+/// A price that rises while flips are found: in the end it is about the smallest of the largest losses that may be made
+/// together. Within a row it is not below the largest loss that the row has no budget left for.
+struct RisingPrice {
+    price: Stored,
+    /// Flips that may be made in all; 0 for a price that does not rise.
+    count: usize,
+    /// The largest losses of the rows before that may be made together.
+    kept: Vec<Up>,
+    /// The largest losses of this row, one more than may be made.
+    row: Vec<Up>,
+    /// Flips that may be made in this row.
+    left: usize,
+    /// The price in this row.
+    own: Stored,
+    /// Losses of this row that the price does not depend on yet.
+    waiting: usize,
+}
+
+impl RisingPrice {
+    fn fixed(price: Stored) -> RisingPrice {
+        RisingPrice { price, count: 0, kept: Vec::new(), row: Vec::new(), left: 0, own: price, waiting: 0 }
+    }
+
+    fn new(count: usize) -> RisingPrice {
+        RisingPrice { count, ..RisingPrice::fixed(Stored::ZERO) }
+    }
+
+    fn begin(&mut self, left: usize) -> Down {
+        (self.left, self.own, self.waiting) = (left, self.price, 0);
+        self.own.into()
+    }
+
+    /// Takes a loss above the price in the row, and returns the price from here on.
+    fn add(&mut self, loss: Up) -> Down {
+        if self.count > 0 {
+            self.row.push(loss);
+            self.waiting += 1;
+            if self.waiting >= BATCH {
+                self.rise();
+            }
+        }
+        self.own.into()
+    }
+
+    fn rise(&mut self) {
+        self.waiting = 0;
+        let raised = |price: Stored, loss: Up| Rough::from(price).most(loss.rough()).price();
+        self.row.sort_unstable_by(|a, b| b.order(*a));
+        self.row.truncate(self.left.saturating_add(1));
+        let mut all = self.kept.clone();
+        all.extend(self.row.iter().take(self.left));
+        if all.len() >= self.count {
+            let (_, smallest, _) = all.select_nth_unstable_by(self.count - 1, |a, b| b.order(*a));
+            // A little lower, so that the smallest is found, too.
+            let smallest = (smallest.rough() * Rough::NEARLY_ONE).price();
+            self.price = raised(self.price, smallest.into());
+            self.own = raised(self.own, smallest.into());
+        }
+        if let Some(&beyond) = self.row.get(self.left) {
+            self.own = raised(self.own, beyond);
+        }
+    }
+
+    fn end(&mut self) {
+        if self.waiting > 0 {
+            self.rise();
+        }
+        self.row.truncate(self.left);
+        self.kept.append(&mut self.row);
+        if self.kept.len() > self.count {
+            self.kept.sort_unstable_by(|a, b| b.order(*a));
+            self.kept.truncate(self.count);
+        }
     }
 }
 
@@ -446,9 +550,9 @@ impl RoundedSlopes {
     }
 
     /// The core rounds them to its grid.
-    fn rounded(mut self, step: Stored) -> RowSlopes {
+    fn rounded(mut self, step: Stored, largest: Up) -> RowSlopes {
         self.plus.iter_mut().for_each(|x| *x = x.minus(step.into()));
         self.minus.iter_mut().for_each(|x| *x = x.plus(step.into()));
-        RowSlopes::new(&self.plus, &self.minus)
+        RowSlopes::new(&self.plus, &self.minus, largest)
     }
 }

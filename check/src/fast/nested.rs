@@ -89,7 +89,7 @@ impl Fast<'_> {
             shared: &self.rows,
             step: Stored::ZERO,
         };
-        let Priced { prices: known, found, kept, least, .. } = losses.priced(None)?;
+        let Priced { prices: known, found, kept, least, .. } = losses.priced(None);
         let way = if below { -base.rough() } else { base.rough() };
         let (mut rest, mut level) = (Rough::ZERO, Rough::ZERO);
         for (i, change) in kept.iter().enumerate().rev() {

@@ -9,7 +9,9 @@ use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use super::row::Row;
 use crate::ids::Flip;
-use crate::number::{Interval, NestedChanges, NestedSums, Stored, SupportLine, Up, excess_share, kept_share};
+use crate::number::{
+    Interval, LevelBend, NestedChanges, NestedSums, Stored, SupportLine, Up, excess_share, kept_share,
+};
 use crate::statement::{Link, Slice, pairs};
 
 /// The level of a bend of layer 3.
@@ -209,7 +211,9 @@ impl Supports {
 pub(crate) struct NestedLosses {
     supports: Rc<Supports>,
     /// By number of the unit in `V(3)`.
-    taken: Vec<(usize, Taken)>,
+    bends: Vec<(usize, LevelBend)>,
+    /// The same where a bound itself is taken.
+    bounds: Vec<(usize, Taken)>,
     /// By place in `V(2)` and unit: not below what a rise and what a fall lose, for each unit of change.
     pub(crate) slopes: Vec<Vec<[Up; 2]>>,
 }
@@ -259,7 +263,13 @@ impl NestedLosses {
                 (*up, *down) = (up.plus(rise), down.plus(fall));
             });
         }
-        NestedLosses { supports, taken, slopes }
+        let bend = |&(at, taken): &(usize, Taken)| match taken {
+            Taken::Bend { weight, level, below, .. } => Some((at, LevelBend::new(weight, level, below))),
+            Taken::Rise | Taken::Fall => None,
+        };
+        let bends = taken.iter().filter_map(bend).collect();
+        let bounds = taken.into_iter().filter(|one| matches!(one.1, Taken::Rise | Taken::Fall)).collect();
+        NestedLosses { supports, bends, bounds, slopes }
     }
 
     /// Is a unit of the node at a place of `V(2)` linear?
@@ -270,16 +280,9 @@ impl NestedLosses {
     /// Not below what a flip of the node at a place of `V(1)` loses, given how it changes the units of layer 2.
     pub(crate) fn loss(&self, flip: Flip, links: &[Link], change: impl Fn(usize, &[Link]) -> Interval) -> Up {
         let changes = self.supports.changes(flip, links, change);
-        self.taken.iter().fold(Up::ZERO, |total, &(at, taken)| {
+        self.bounds.iter().fold(changes.taken(&self.bends), |total, &(at, taken)| {
             let g = changes.of(at);
-            total.plus(match taken {
-                Taken::Bend { weight, level, below: true, .. } => {
-                    g.minus(level.into()).upper.positive_part().times(weight)
-                }
-                Taken::Bend { weight, level, .. } => g.upper.most(Up::from(-level)).times(weight),
-                Taken::Rise => g.upper,
-                Taken::Fall => -g.lower,
-            })
+            total.plus(if matches!(taken, Taken::Rise) { g.upper } else { -g.lower })
         })
     }
 }

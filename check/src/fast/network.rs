@@ -76,8 +76,8 @@ impl<'a> FastNetwork<'a> {
     /// What adding an attribute changes in a unit of layer 2 along the links of a pair of nodes.
     #[inline]
     pub(crate) fn change(&self, pair: &[Link], unit: usize, attribute: u32) -> Interval {
-        let width = self.width();
-        let weight = |link: &Link| self.columns[link.part(width).start + unit][attribute as usize];
+        let (width, weights) = (self.width(), self.row(attribute));
+        let weight = |link: &Link| weights[link.part(width).start + unit];
         match pair {
             [link] => Interval::from(weight(link)).scaled(link.entry),
             _ => Interval::inner(pair.iter().map(|link| (link.entry, weight(link)))),

@@ -42,7 +42,8 @@ impl FastLosses<'_> {
             }
         }
         let most = most.convex(self.step);
-        let slopes = RowSlopes::new(&most.plus, &most.minus);
+        let largest_norm = network.by_norm.first().map_or(Up::ZERO, |of| of.1);
+        let slopes = RowSlopes::new(&most.plus, &most.minus, largest_norm);
         let attributes = network.exact.graph.attributes.row(node as usize);
         let is_free = |d: u32, is_present: bool| {
             self.budget.permits((node, d), is_present) && self.decided.fixed.binary_search(&(node, d)).is_err()

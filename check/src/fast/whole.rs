@@ -62,9 +62,11 @@ impl Fast<'_> {
             let leaves = [(2, false), (3, single)];
             let leaves = leaves.map(|(dual, cap)| Short { dual: Some(dual), cap, ..Short::default() });
             for short in leaves.into_iter().chain((l > 3 && single).then_some(nested)) {
-                // Bends of layer 3 are worth their cost only where a unit may still have either sign.
+                // Bends of layer 3 are worth their cost only where a unit may still have either sign, and in the last
+                // hidden layer nothing else asks for bounds.
                 let settled = !lower.is_negative() || !Up::is_positive(*upper);
-                if short.nested && (settled || self.network.exact.is_linear(l, unit)) {
+                let last = l + 1 == self.network.exact.depth();
+                if short.nested && self.network.exact.is_linear(l, unit) || settled && (short.nested || last) {
                     continue;
                 }
                 for (side, sign) in [(0, 1), (1, -1)] {

@@ -15,6 +15,7 @@
 //! which nothing follows. `u = 2⁻⁵³`; a rounded result differs from the exact one by at most `u` times its size, or by
 //! at most `2⁻¹⁰⁷⁵` where it is subnormal: in both cases the next float in either direction is beyond the exact result.
 
+mod bends;
 mod interval;
 mod nested;
 mod rough;
@@ -27,6 +28,7 @@ use std::fmt;
 use std::ops::Neg;
 
 use super::dyadic::Dyadic;
+pub(crate) use bends::{BendSum, LevelBend};
 pub use interval::Interval;
 pub(crate) use nested::{NestedChanges, NestedSums, SupportLine};
 pub use rough::Rough;

@@ -64,6 +64,10 @@ pub struct LayeredMaster<'a> {
     left: BTreeMap<UnitPlace, usize>,
     /// Rows of units that are there, with their multipliers.
     rows: BTreeMap<(UnitPlace, Constraint), usize>,
+    /// What the last solution pays for these rows, by representation and place.
+    paid: Vec<Vec<Paid>>,
+    /// Units that some variable changes, by representation and place.
+    touched: Vec<Vec<bool>>,
     largest: f64,
     rested: usize,
     /// By representation and place: coefficients of the last solution.
@@ -94,12 +98,17 @@ impl<'a> LayeredMaster<'a> {
             variables: Vec::new(),
             left: BTreeMap::new(),
             rows: BTreeMap::new(),
+            paid: Vec::new(),
+            touched: Vec::new(),
             largest: 0.0,
             rested: 0,
             coefficients: Vec::new(),
             state: RelaxedPoint::default(),
         };
-        master.pass(slice, |_, _| None);
+        master.coefficients = master.layers.units.iter().map(|units| vec![0.0; units.len()]).collect();
+        master.pass(slice);
+        master.paid = master.layers.units.iter().map(|units| vec![Paid::default(); units.len()]).collect();
+        master.touched = master.layers.units.iter().map(|units| vec![false; units.len()]).collect();
         // Twice: activations above depend on where the units below rest.
         let known = resting.is_some_and(|resting| master.layers.rest_as(resting));
         for _ in 0..if known { 0 } else { 2 } {
@@ -121,12 +130,14 @@ impl<'a> LayeredMaster<'a> {
 
     /// Starts an empty tableau with a single variable, the multiplier ρ of the global budget.
     fn begin(&mut self, slice: &Slice) {
-        self.simplex = Simplex::default();
+        self.simplex = Simplex::weighted();
         self.rho = self.simplex.add_variable(-(self.global.min(1 << 50) as f64), f64::INFINITY);
         self.eta.clear();
         self.variables.clear();
         self.left.clear();
-        self.rows.clear();
+        for (place, _) in std::mem::take(&mut self.rows).keys() {
+            self.paid[place.l - 2][place.at] = Paid::default();
+        }
         (self.origin, self.base) = self.layers.state(slice, std::iter::empty());
     }
 
@@ -155,6 +166,7 @@ impl<'a> LayeredMaster<'a> {
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_opposite(plus, 0.0);
         self.simplex.add_row(&coefficients, -effect.objective, plus, minus);
+        effect.touch(&mut self.touched);
         self.variables.push(MasterVariable { column, effect, plus });
     }
 
@@ -192,18 +204,19 @@ impl<'a> LayeredMaster<'a> {
     }
 
     /// The multipliers of the solution.
-    pub fn slopes(&self) -> LayerMultipliers {
-        let free =
-            |place| UnitMultipliers { unit: *self.layers.unit(place), alpha: 0.0, beta: 0.0, chord: 0.0, capped: 0.0 };
-        let involved = self.layers.places().filter(|&place| {
-            let unit = self.layers.unit(place);
-            unit.is_loose() || unit.assumption != Assumption::Free
-        });
-        let mut slopes: BTreeMap<UnitPlace, UnitMultipliers> = involved.map(|place| (place, free(place))).collect();
+    pub fn slopes(&self) -> LayerMultipliers<'_> {
+        LayerMultipliers { layers: &self.layers, paid: &self.paid }
+    }
+
+    /// Adds up what the solution pays for the rows of each unit.
+    fn pay(&mut self) {
+        for (place, _) in self.rows.keys() {
+            self.paid[place.l - 2][place.at] = Paid::default();
+        }
         for (&(place, row), &multiplier) in &self.rows {
-            let paid = slopes.entry(place).or_insert_with(|| free(place));
-            let y = self.simplex.value(multiplier).max(0.0) / paid.unit.size();
-            let (alpha, beta) = paid.unit.row(row);
+            let (unit, paid) = (self.layers.unit(place), &mut self.paid[place.l - 2][place.at]);
+            let y = self.simplex.value(multiplier).max(0.0) / unit.size();
+            let (alpha, beta) = unit.row(row);
             paid.alpha += y * alpha;
             paid.beta += y * beta;
             match row {
@@ -212,20 +225,19 @@ impl<'a> LayeredMaster<'a> {
                 _ => {}
             }
         }
-        LayerMultipliers(slopes)
     }
 
-    /// A backward pass with slopes for undecided units; keeps all coefficients.
-    fn pass(&mut self, slice: &Slice, slope: impl Fn(UnitPlace, f64) -> Option<f64>) {
-        let mut coefficients: Vec<Vec<f64>> = self.layers.units.iter().map(|units| vec![0.0; units.len()]).collect();
+    /// A backward pass with the slopes of the solution for undecided units; before there is one, with none. Keeps all
+    /// coefficients.
+    fn pass(&mut self, slice: &Slice) {
+        let LayeredMaster { layers, paid, backward, bounds, coefficients, .. } = self;
+        let slopes = (!paid.is_empty()).then_some(LayerMultipliers { layers, paid });
         let above = |l: usize, at: usize, (a, ..): (f64, f64, f64)| {
             coefficients[l - 2][at] = a;
-            slope(UnitPlace { l, at }, a)
+            slopes.as_ref().and_then(|slopes| slopes.slope(UnitPlace { l, at }, a))
         };
-        let Layers { network, objective, .. } = &self.layers;
-        self.backward.run_with(network, slice, Located::Slice(&self.bounds), objective, above);
-        coefficients[0].copy_from_slice(self.backward.coefficients().0);
-        self.coefficients = coefficients;
+        backward.run_with(layers.network, slice, Located::Slice(bounds), &layers.objective, above);
+        coefficients[0].copy_from_slice(backward.coefficients().0);
     }
 
     /// Rows that the point violates, and the opposite rows of units that want to leave the one that they rest on.
@@ -239,6 +251,9 @@ impl<'a> LayeredMaster<'a> {
                 rooms.min_by(|x, y| x.0.total_cmp(&y.0))
             };
             let unit = self.layers.unit(place);
+            if !unit.is_involved() || self.is_settled(place) {
+                continue;
+            }
             let violated = tightest(&|row| !self.rows.contains_key(&(place, row)));
             if let Some((_, row)) = violated.filter(|violated| violated.0 < -TOLERANCE) {
                 improving.push((f64::INFINITY, place, row));
@@ -259,6 +274,18 @@ impl<'a> LayeredMaster<'a> {
         }
         improving.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
         improving
+    }
+
+    /// Is a unit where it was without flips, which no variable changes, on a row that its coefficient is content with?
+    fn is_settled(&self, place: UnitPlace) -> bool {
+        let UnitPlace { l, at } = place;
+        let (unit, h, z) = (self.layers.unit(place), self.state.active[l - 2][at], self.state.input[l - 2][at]);
+        let fits = match unit.rest {
+            Constraint::Zero | Constraint::Input => true,
+            _ => self.coefficient(place) <= 0.0,
+        };
+        let still = unit.capped && unit.assumption == Assumption::Free && !self.touched[l - 2][at];
+        still && fits && (h - z.max(0.0)).abs() <= TOLERANCE * unit.size()
     }
 
     /// How much of each flip the relaxed attacker makes, where every move is a single flip.
@@ -324,8 +351,8 @@ impl Master for LayeredMaster<'_> {
             let shares: Vec<f64> = self.variables.iter().map(|variable| self.share(variable)).collect();
             let effects = self.variables.iter().map(|variable| &variable.effect);
             self.state = self.layers.state(slice, effects.zip(shares)).0;
-            let slopes = self.slopes();
-            self.pass(slice, |place, a| slopes.slope(place, a));
+            self.pay();
+            self.pass(slice);
             let improving = self.improving();
             if improving.is_empty() || !optimal || round >= ROUNDS {
                 break;
@@ -352,42 +379,43 @@ impl Master for LayeredMaster<'_> {
 }
 
 /// What a solution pays for the rows of a unit: sums of `y α` and of `y β`, and `y` of the rows from above.
-#[derive(Clone, Copy, Debug)]
-struct UnitMultipliers {
-    unit: RelaxedUnit,
+#[derive(Clone, Copy, Debug, Default)]
+struct Paid {
     alpha: f64,
     beta: f64,
     chord: f64,
     capped: f64,
 }
 
-impl UnitMultipliers {
-    /// The slope of the line that the rows add up to for a unit with coefficient `a`: what is not paid for the others
-    /// is paid for the row that it rests on (docs/math.md (6.4)).
-    fn slope(&self, a: f64) -> f64 {
-        match self.unit.assumption {
-            Assumption::Free => {
-                let (alpha, beta) = self.unit.row(self.unit.rest);
-                -beta * alpha * (a - self.alpha) - self.beta
-            }
-            Assumption::Active => a - self.beta,
-            Assumption::Inactive => -self.beta,
-        }
-    }
+/// The multipliers of all layers in one solution.
+pub struct LayerMultipliers<'m> {
+    layers: &'m Layers<'m>,
+    paid: &'m [Vec<Paid>],
 }
 
-/// The multipliers of all layers in one solution, by unit.
-pub struct LayerMultipliers(BTreeMap<UnitPlace, UnitMultipliers>);
+impl LayerMultipliers<'_> {
+    /// A unit that has rows, and what is paid for them.
+    fn of(&self, place: UnitPlace) -> Option<(&RelaxedUnit, Paid)> {
+        let unit = self.layers.unit(place);
+        unit.is_involved().then(|| (unit, self.paid[place.l - 2][place.at]))
+    }
 
-impl LayerMultipliers {
-    /// The slope of the line under a unit with coefficient `a`.
+    /// The slope of the line that the rows of a unit with coefficient `a` add up to: what is not paid for the others is
+    /// paid for the row that it rests on (docs/math.md (6.4)).
     pub fn slope(&self, place: UnitPlace, a: f64) -> Option<f64> {
-        self.0.get(&place).map(|paid| paid.slope(a))
+        self.of(place).map(|(unit, paid)| match unit.assumption {
+            Assumption::Free => {
+                let (alpha, beta) = unit.row(unit.rest);
+                -beta * alpha * (a - paid.alpha) - paid.beta
+            }
+            Assumption::Active => a - paid.beta,
+            Assumption::Inactive => -paid.beta,
+        })
     }
 
     /// The multiplier of an assumed sign.
     pub fn beta(&self, place: UnitPlace) -> f64 {
-        self.0.get(&place).map_or(0.0, |paid| paid.beta.abs())
+        self.of(place).map_or(0.0, |(_, paid)| paid.beta.abs())
     }
 
     /// The nearest `Ω`, where the coefficient is positive.
@@ -401,19 +429,19 @@ impl LayerMultipliers {
     /// The multiplier of a unit of representation 2 in a mixture ([`crate::bound::mixture`]).
     pub fn weight(&self, at: usize, a: f64) -> f64 {
         let place = UnitPlace { l: 2, at };
-        let Some(paid) = self.0.get(&place) else { return 0.0 };
-        match paid.unit.assumption {
-            Assumption::Free if a > 0.0 => self.omega(place, a).unwrap_or(0.0),
-            Assumption::Free => self.chord(place, a),
-            _ => self.beta(place),
+        match self.of(place) {
+            None => 0.0,
+            Some((unit, _)) if unit.assumption != Assumption::Free => self.beta(place),
+            Some(_) if a > 0.0 => self.omega(place, a).unwrap_or(0.0),
+            Some(_) => self.chord(place, a),
         }
     }
 
     /// The share of the chord in what bounds a unit from above, the rest being the capped bound.
     pub fn chord(&self, place: UnitPlace, a: f64) -> f64 {
-        match self.0.get(&place) {
-            Some(paid) if a < 0.0 && paid.unit.rest == Constraint::Chord => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
-            Some(paid) if a < 0.0 => (paid.chord / -a).clamp(0.0, 1.0),
+        match self.of(place) {
+            Some((unit, paid)) if a < 0.0 && unit.rest == Constraint::Chord => 1.0 - (paid.capped / -a).clamp(0.0, 1.0),
+            Some((_, paid)) if a < 0.0 => (paid.chord / -a).clamp(0.0, 1.0),
             _ => 0.0,
         }
     }

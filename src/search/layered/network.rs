@@ -57,6 +57,11 @@ impl RelaxedUnit {
         self.assumption == Assumption::Free && self.lower < 0.0 && self.upper > 0.0
     }
 
+    /// Has it rows: those that bound its activation, or that of its assumed sign?
+    pub fn is_involved(&self) -> bool {
+        self.is_loose() || self.assumption != Assumption::Free
+    }
+
     /// The largest distance between its rows, by which they are scaled.
     pub fn size(&self) -> f64 {
         (self.upper - self.lower).max(f64::MIN_POSITIVE)
@@ -101,6 +106,21 @@ pub struct Effect {
     own: Option<(UnitPlace, f64)>,
     /// On the objective.
     pub objective: f64,
+}
+
+impl Effect {
+    /// Marks the units that it changes, by representation and place.
+    pub fn touch(&self, touched: &mut [Vec<bool>]) {
+        for change in self.first.iter().filter(|change| change.1 != 0.0) {
+            touched[0][change.0] = true;
+        }
+        for (above, touched) in self.above.iter().zip(&mut touched[1..]) {
+            above.iter().zip(touched).filter(|(z, _)| **z != 0.0).for_each(|(_, touched)| *touched = true);
+        }
+        if let Some((UnitPlace { l, at }, _)) = self.own {
+            touched[l - 2][at] = true;
+        }
+    }
 }
 
 /// Inputs and activations of all units at a point of the relaxation.
@@ -391,25 +411,24 @@ impl<'a> Layers<'a> {
 fn step(network: &Network, slice: &Slice, l: usize, active: &[f64]) -> Vec<f64> {
     let layer = &network.layers()[l - 1];
     let (inputs, outputs, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());
-    let mut sent: Vec<Option<Vec<f64>>> = Vec::with_capacity(slice.nodes(l).len());
-    for row in active.chunks(inputs.max(1)) {
-        sent.push(row.iter().any(|h| *h != 0.0).then(|| {
-            let mut sums = vec![0.0; outputs * terms];
-            for (k, sum) in sums.chunks_mut(outputs).enumerate() {
-                for (i, &h) in row.iter().enumerate().filter(|h| *h.1 != 0.0) {
-                    sum.iter_mut().zip(layer.weight.row(k * inputs + i)).for_each(|(sum, w)| *sum += h * w);
-                }
+    // What each node sends, term by term; nodes that send nothing are left out.
+    let mut sent = vec![0.0; slice.nodes(l).len() * outputs * terms];
+    let mut sends = vec![false; slice.nodes(l).len()];
+    for (n, row) in active.chunks(inputs.max(1)).enumerate() {
+        for (i, &h) in row.iter().enumerate().filter(|h| *h.1 != 0.0) {
+            sends[n] = true;
+            for k in 0..terms {
+                let sums = &mut sent[(n * terms + k) * outputs..][..outputs];
+                sums.iter_mut().zip(layer.weight.row(k * inputs + i)).for_each(|(sum, w)| *sum += h * w);
             }
-            sums
-        }));
+        }
     }
     let mut next = vec![0.0; slice.nodes(l + 1).len() * outputs];
     for (m, into) in next.chunks_mut(outputs.max(1)).enumerate() {
-        for (n, entries) in slice.passing(l).row(m) {
-            if let Some(Some(sent)) = sent.get(n) {
-                for (a, sent) in entries.iter().zip(sent.chunks(outputs)) {
-                    into.iter_mut().zip(sent).for_each(|(z, s)| *z += a * s);
-                }
+        for (n, entries) in slice.passing(l).row(m).filter(|(n, _)| sends[*n]) {
+            let sent = &sent[n * terms * outputs..][..terms * outputs];
+            for (a, sent) in entries.iter().zip(sent.chunks(outputs.max(1))) {
+                into.iter_mut().zip(sent).for_each(|(z, s)| *z += a * s);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Changes of the affine bounds of layer 3 by a flip (`FORMAT.md` §4, rule 5′), with a bound of their error.
 
-use super::{Down, Interval, Stored, Up};
+use super::{BendSum, Down, Interval, LevelBend, Stored, Up};
 
 /// The lines of a unit of layer 2 that the bounds of layer 3 rest on.
 #[derive(Clone, Copy, Debug)]
@@ -160,8 +160,8 @@ impl NestedSums {
 
 /// Changes of the affine bounds of layer 3.
 pub(crate) struct NestedChanges {
-    sums: Vec<f64>,
-    error: f64,
+    pub(super) sums: Vec<f64>,
+    pub(super) error: f64,
 }
 
 impl NestedChanges {
@@ -173,5 +173,12 @@ impl NestedChanges {
         } else {
             Interval::ANY
         }
+    }
+
+    /// Not below what bends take, `Σ c·max(G − T, 0)` and `Σ c·max(G, −T)`: a bend of the unit at each place.
+    pub(crate) fn taken(&self, bends: &[(usize, LevelBend)]) -> Up {
+        let mut sum = BendSum::default();
+        bends.iter().for_each(|(at, bend)| sum.add(bend, self.sums[*at]));
+        sum.upper_within(self.error)
     }
 }

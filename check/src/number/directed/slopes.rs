@@ -15,23 +15,60 @@ pub(crate) struct RowSlopes {
     radius: Vec<f64>,
     /// Not below the norm of what rounding leaves open in `κ` and `ρ`.
     slack: f64,
+    /// Not below the error of any inner product with weights of the largest norm.
+    open: f64,
 }
 
 impl RowSlopes {
-    /// From lower bounds of `plus` and upper bounds of `minus`.
-    pub(crate) fn new(plus: &[Down], minus: &[Up]) -> RowSlopes {
+    /// From lower bounds of `plus` and upper bounds of `minus`; no weights have a norm above `largest`.
+    pub(crate) fn new(plus: &[Down], minus: &[Up], largest: Up) -> RowSlopes {
         let sizes = plus.iter().zip(minus).map(|(p, m)| Up(p.0.abs().max(m.0.abs())));
         // κ and ρ are each off by at most half an ulp of a sum and of its half: 2u of the size and 2⁻¹⁰⁷⁴ at most.
         let open = sizes.clone().map(|size| Up(4.0 * f64::EPSILON * size.0 + 4.0 * f64::from_bits(1)));
         // A change loses only where it rises along a negative `plus` or falls along a positive `minus`.
         let losing = plus.iter().zip(minus).map(|(p, m)| Up((-p.0).max(m.0).max(0.0)));
-        RowSlopes {
+        let mut slopes = RowSlopes {
             losing: norm(losing),
             norm: norm(sizes),
             centre: plus.iter().zip(minus).map(|(p, m)| 0.5 * (p.0 + m.0)).collect(),
             radius: plus.iter().zip(minus).map(|(p, m)| 0.5 * (m.0 - p.0)).collect(),
             slack: norm(open).0,
+            open: 0.0,
+        };
+        slopes.open = slopes.error(largest);
+        slopes
+    }
+
+    /// Not below the error of an inner product with weights of this norm: it rises with the norm.
+    fn error(&self, weight_norm: Up) -> f64 {
+        let terms = 2.0 * self.centre.len() as f64 + 3.0;
+        if terms >= 1e6 {
+            return f64::INFINITY;
         }
+        let product = (self.norm.0 * weight_norm.0).next_up();
+        terms * (f64::EPSILON * product + 4.0 * f64::from_bits(1)) + 2.0 * (self.slack * weight_norm.0).next_up()
+    }
+
+    /// The loss of a flip as below, unless it surely is at most the price: if the rounded sum of the computed value and
+    /// the largest error is below the price, the exact sum is not above it.
+    #[inline]
+    pub(crate) fn loss_above(&self, weights: &[Stored], weight_norm: Up, present: bool, price: Down) -> Option<Up> {
+        let value = self.value(weights, present);
+        if value + self.open < price.0 {
+            return None;
+        }
+        Some(self.rounded(value, weight_norm)).filter(|loss| !loss.is_within(price))
+    }
+
+    #[inline]
+    fn value(&self, weights: &[Stored], present: bool) -> f64 {
+        let (linear, spread) = dot(weights, &self.centre, &self.radius);
+        spread + if present { linear } else { -linear }
+    }
+
+    fn rounded(&self, value: f64, weight_norm: Up) -> Up {
+        let upper = value + self.error(weight_norm);
+        Up(if upper.is_nan() { f64::INFINITY } else { upper.next_up() })
     }
 
     /// Not below the loss of a flip: `weights` are those of its attribute, `weight_norm` is not below their norm.
@@ -43,17 +80,7 @@ impl RowSlopes {
     /// `γ_{k+2} ≤ (k+2)·2u/2·(1 + 2⁻³⁰)` for `k < 2²⁰`: taking `(k+2)·2u` and twice the slack leaves room for the
     /// rounding of the bound itself.
     pub(crate) fn loss(&self, weights: &[Stored], weight_norm: Up, present: bool) -> Up {
-        let (linear, spread) = dot(weights, &self.centre, &self.radius);
-        let value = spread + if present { linear } else { -linear };
-        let terms = 2.0 * weights.len() as f64 + 3.0;
-        if terms >= 1e6 {
-            return Up(f64::INFINITY);
-        }
-        let product = (self.norm.0 * weight_norm.0).next_up();
-        let error =
-            terms * (f64::EPSILON * product + 4.0 * f64::from_bits(1)) + 2.0 * (self.slack * weight_norm.0).next_up();
-        let upper = value + error;
-        Up(if upper.is_nan() { f64::INFINITY } else { upper.next_up() })
+        self.rounded(self.value(weights, present), weight_norm)
     }
 }
 

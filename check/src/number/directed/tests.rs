@@ -215,8 +215,8 @@ fn inner_products_are_not_below_the_loss() {
         let plus: Vec<Down> = (0..width).map(|_| Down(number(&mut random))).collect();
         let minus: Vec<Up> = (0..width).map(|_| Up(number(&mut random))).collect();
         let weights: Vec<Stored> = (0..width).map(|_| Stored(number(&mut random))).collect();
-        let slopes = RowSlopes::new(&plus, &minus);
         let weight_norm = norm(weights.iter().map(|w| Up::from(w.size())));
+        let slopes = RowSlopes::new(&plus, &minus, weight_norm);
         for present in [false, true] {
             let loss = slopes.loss(&weights, weight_norm, present);
             let mut truth = Dyadic::ZERO;
@@ -227,6 +227,9 @@ fn inner_products_are_not_below_the_loss() {
             }
             assert!(is_above(loss, &truth), "{round}: {plus:?} {minus:?} {weights:?} {loss:?}");
             assert!(is_above(slopes.losing.times_up(weight_norm), &truth), "{round}: {plus:?} {minus:?} {weights:?}");
+            let price = Down([loss.0, loss.0.next_down(), loss.0.next_up(), number(&mut random)][random.below(4)]);
+            let above = slopes.loss_above(&weights, weight_norm, present, price);
+            assert!(above == Some(loss) || above.is_none() && is_above(Up(price.0), &truth), "{loss:?} {price:?}");
             close += usize::from(tame && loss.0 - Interval::around(&truth).upper.0 < 1e-10);
         }
     }
@@ -378,7 +381,7 @@ fn many_lost_terms_are_allowed_for() {
                 (0..width).map(|at| if at == 0 { -size } else { -size * 0.99 * 2f64.powi(-27) }).collect();
             let (plus, minus): (Vec<Down>, Vec<Up>) = slopes.iter().map(|&x| (Down(x), Up(x))).unzip();
             let weight_norm = norm(weights.iter().map(|&w| Up::from(w)));
-            let loss = RowSlopes::new(&plus, &minus).loss(&weights, weight_norm, false);
+            let loss = RowSlopes::new(&plus, &minus, weight_norm).loss(&weights, weight_norm, false);
             let terms = weights.iter().zip(&slopes).map(|(w, &x)| -&(&w.exact() * &exact(x)));
             let truth = terms.fold(Dyadic::ZERO, |sum, x| &sum + &x);
             assert!(is_above(loss, &truth), "{scale} {width}: {loss:?}");
@@ -491,4 +494,45 @@ fn dyadic_numbers_are_exact() {
     let mut sum = number(1, 0);
     sum += &number(1, -2);
     assert_eq!(sum, number(5, -2));
+}
+
+#[test]
+fn bends_take_at_least_what_they_take() {
+    let mut random = Random(77);
+    for round in 0..20_000 {
+        let count = random.below(6);
+        let plain = round % 2 == 0;
+        let mut number = || {
+            // Floats of one size, so that sums cancel and are not infinite.
+            if plain { Stored::new(random.below(1 << 30) as f64 / (1 << 29) as f64 - 0.9) } else { random.stored() }
+        };
+        let entry = number();
+        let bends: Vec<(usize, LevelBend)> = (0..count)
+            .map(|unit| (unit, LevelBend::new(number().size(), number().size(), number().is_positive())))
+            .collect();
+        let weights: Vec<Stored> = (0..count).map(|_| number()).collect();
+        let present = number().is_positive();
+        let change = |w: Stored| if present { -&(&entry.exact() * &w.exact()) } else { &entry.exact() * &w.exact() };
+        let taken = |bend: &LevelBend, g: Dyadic| {
+            let (weight, level) = (exact(bend.weight), exact(bend.level));
+            let bent = if bend.below { (&g - &level).positive_part() } else { &(&g + &level).positive_part() - &level };
+            &weight * &bent
+        };
+        let of_node = bends.iter().fold(Dyadic::ZERO, |sum, (unit, bend)| &sum + &taken(bend, change(weights[*unit])));
+        let mut sum = BendSum::default();
+        sum.add_node(&bends, &weights, entry, present);
+        let upper = sum.upper();
+        assert!(is_above(upper, &of_node), "{upper:?} {of_node:?}");
+        if plain {
+            let near = upper.0 - 1e-13;
+            assert!(exact(near) <= of_node, "{upper:?} {of_node:?}");
+        }
+        // Changes that are off by as much as they may be.
+        let error = number().size();
+        let changed = NestedChanges { sums: weights.iter().map(|w| w.0).collect(), error: error.0 };
+        let off = if random.below(2) == 0 { error.exact() } else { -&error.exact() };
+        let exactly = |unit: usize| &weights[unit].exact() + &off;
+        let above = bends.iter().fold(Dyadic::ZERO, |sum, (unit, bend)| &sum + &taken(bend, exactly(*unit)));
+        assert!(is_above(changed.taken(&bends), &above), "{bends:?} {weights:?} {off:?}");
+    }
 }
