@@ -83,7 +83,8 @@ mod tests {
     use super::*;
 
     fn matrix(rows: &[&[f64]]) -> SparseMatrix {
-        let mut matrix = SparseMatrix { rows: rows.len(), columns: 4, offsets: vec![0], ..SparseMatrix::default() };
+        let (indices, values) = (Vec::new(), Vec::new());
+        let mut matrix = SparseMatrix { rows: rows.len(), columns: 4, offsets: vec![0], indices, values };
         for row in rows {
             matrix.indices.extend(0..row.len() as u32);
             matrix.values.extend_from_slice(row);

@@ -29,12 +29,7 @@ pub fn graph(adjacency: Vec<Vec<u32>>, attributes: Vec<Vec<u32>>, dimension: usi
     Graph::from_file(GraphFile {
         adjacency: pattern(nodes, adjacency),
         attributes: pattern(dimension, attributes),
-        labels: None,
-        node_names: None,
-        attribute_names: None,
-        class_names: None,
-        digest: String::new(),
-        notes: Vec::new(),
+        ..GraphFile::default()
     })
 }
 

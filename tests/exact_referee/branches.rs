@@ -112,7 +112,7 @@ impl Setting<'_> {
         let any = |stream: &mut Stream| sets[stream.below(sets.len())].iter().map(flip);
         let made: Vec<Flip> = if stream.chance(30) { vec![] } else { any(stream).collect() };
         let spared = any(stream).filter(|flip| !made.contains(flip)).collect();
-        Decided { flipped: made, kept: spared }
+        Decided { flipped: made, kept: spared, ..Decided::default() }
     }
 
     /// The perturbations of the branch.
@@ -230,7 +230,8 @@ impl Setting<'_> {
     ) -> f64 {
         let mut slopes = Slopes::default();
         let Case { graph, budget, .. } = self.case;
-        let space = SearchSpace { graph, budget, decided, attributes: &self.attributes };
+        let layer = &self.case.network.layers()[0];
+        let space = SearchSpace { graph, layer, budget, decided, attributes: &self.attributes };
         let loss_error = relaxed.spread(slice, width, self.attributes.norm(0), &mut slopes);
         let loss = selection.select(&space, slice, &slopes);
         let all: usize = slice.nodes(1).iter().map(|&node| budget.local(node as usize)).sum();

@@ -51,7 +51,8 @@ fn the_pruned_selection_is_the_naive_one() {
                 radius: if two { (0..nodes * width).map(|_| number(r).abs()).collect() } else { Vec::new() },
                 ..Slopes::default()
             };
-            let space = SearchSpace { graph: &graph, budget: &budget, decided: &Decided::default(), attributes: &list };
+            let (layer, decided) = (&gcn.layers()[0], &Decided::default());
+            let space = SearchSpace { graph: &graph, layer, budget: &budget, decided, attributes: &list };
             let got = selection.select(&space, &slice, &slopes);
             // Naive.
             let mut all: Vec<(f64, usize)> = Vec::new();

@@ -204,7 +204,8 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
     let attributes = Attributes::new(&gcn.layers()[0], &case.budget);
     relaxed.spread(&slice, unperturbed[0].width, attributes.norm(0), &mut slopes);
     let decided = Decided::default();
-    let space = SearchSpace { graph: &case.graph, budget: &case.budget, decided: &decided, attributes: &attributes };
+    let (graph, layer, budget) = (&case.graph, &gcn.layers()[0], &case.budget);
+    let space = SearchSpace { graph, layer, budget, decided: &decided, attributes: &attributes };
     relaxed.base.close().value - Selection::default().select(&space, &slice, &slopes)
 }
 
