@@ -8,6 +8,7 @@ use gcnproof_run::outputs::{NamedFile, check_distinct, check_folder};
 use miette::Report;
 
 use super::complaint::complaint;
+use super::spelling::dashed;
 
 /// Why the words are no command.
 pub enum Refusal {
@@ -21,13 +22,18 @@ pub enum Refusal {
 pub fn parse<C: CommandFactory + FromArgMatches>(words: &[OsString]) -> Result<C, Refusal> {
     let mut command = C::command().mut_subcommands(|command| command.mut_args(with_negative_numbers));
     command.build();
+    let said: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    // Such words may make a command, but not the one that is meant.
+    if let Some(report) = dashed(&command, &said) {
+        return Err(Refusal::Told(report));
+    }
     let parsed = command.clone().try_get_matches_from(words).and_then(|matches| {
         let cli = C::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok((cli, matches))
     });
     match parsed {
         Ok((cli, matches)) => check_files(&command, &matches).map(|()| cli).map_err(Refusal::Told),
-        Err(error) => Err(complaint(&error, &command, words).map_or_else(|| Refusal::Usage(error), Refusal::Told)),
+        Err(error) => Err(complaint(&error, &command, &said).map_or_else(|| Refusal::Usage(error), Refusal::Told)),
     }
 }
 

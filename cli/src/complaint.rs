@@ -1,21 +1,25 @@
-//! What clap finds wrong with the command line, where more can be said of it: options of other commands, options that need
-//! another one, and values that are no numbers.
+//! What clap finds wrong with the command line, where more can be said of it: options of other commands, and values that are no
+//! numbers.
 
 use std::error::Error as _;
-use std::ffi::OsString;
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command};
 use miette::{Report, miette};
 
-/// A better message, if there is one.
-pub fn complaint(error: &clap::Error, command: &Command, words: &[OsString]) -> Option<Report> {
-    let said: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+use super::combination::{conflict, missing_companion};
+use super::spelling::{is_called, left_over, meant};
+
+/// A better message, if there is one; `said` are the words behind the name of the program.
+pub fn complaint(error: &clap::Error, command: &Command, said: &[&str]) -> Option<Report> {
     let name = *said.first()?;
-    command.find_subcommand(name)?;
+    let own = command.find_subcommand(name)?;
+    let word = text(error, ContextKind::InvalidArg)?;
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown_option(error, command, name),
-        ErrorKind::MissingRequiredArgument => missing_companion(error, name, &said),
+        ErrorKind::UnknownArgument if word.starts_with('-') => unknown_option(error, &word, command, own),
+        ErrorKind::UnknownArgument => Some(left_over(&word, own, said)),
+        ErrorKind::MissingRequiredArgument => missing_companion(&word, name, said),
+        ErrorKind::ArgumentConflict => Some(conflict(&word, text(error, ContextKind::PriorArg).as_deref(), own, said)),
         ErrorKind::ValueValidation => no_number(error, name),
         ErrorKind::InvalidValue => other_format(error),
         _ => None,
@@ -44,17 +48,17 @@ const EDGES: [&str; 8] = [
 ];
 
 /// An option that the command does not have: another command may.
-fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<Report> {
-    let option = text(error, ContextKind::InvalidArg).filter(|option| option.starts_with('-'))?;
+fn unknown_option(error: &clap::Error, option: &str, command: &Command, own: &Command) -> Option<Report> {
+    let name = own.get_name();
     let others: Vec<&str> = command
         .get_subcommands()
-        .filter(|other| other.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, &option)))
+        .filter(|other| other.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, option)))
         .map(Command::get_name)
         .collect();
-    if let Some(meant) = meant(command.find_subcommand(name)?, &option) {
+    if let Some(meant) = meant(own, option) {
         return Some(miette!(help = format!("it is {meant}"), "{name} has no option {option}"));
     }
-    let help = match (name, option.as_str()) {
+    let help = match (name, option) {
         ("collective" | "study" | "validate" | "export" | "train", option) if EDGES.contains(&option) => {
             return Some(miette!(
                 help = "removed edges are decided node by node: `gcnproof certify GRAPH MODEL --edges remove -E 5`",
@@ -74,55 +78,6 @@ fn unknown_option(error: &clap::Error, command: &Command, name: &str) -> Option<
         _ => format!("`gcnproof {name} --help` lists its options"),
     };
     Some(miette!(help = help, "{name} has no option {option}"))
-}
-
-/// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for `-Q`,
-/// `--max-q` for `--max-Q`.
-fn meant(command: &Command, option: &str) -> Option<String> {
-    let long = option.strip_prefix("--")?;
-    let singular = format!("--{}", long.trim_end_matches('s'));
-    let flips = if long == "budget" { "-Q".into() } else { String::new() };
-    let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    let mut longs = visible.flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default());
-    let capital = longs.find(|name| name.eq_ignore_ascii_case(long)).map(|name| format!("--{name}"));
-    let spellings = [capital.unwrap_or_default(), format!("-{long}"), format!("--{long}s"), singular, flips];
-    spellings.into_iter().find(|one| command.get_arguments().any(|arg| !arg.is_hide_set() && is_called(arg, one)))
-}
-
-fn is_called(arg: &Arg, option: &str) -> bool {
-    match option.strip_prefix("--") {
-        Some(long) => arg.get_long_and_visible_aliases().is_some_and(|names| names.contains(&long)),
-        None => arg.get_short().is_some_and(|short| option.strip_prefix('-') == Some(&short.to_string())),
-    }
-}
-
-/// Options that mean something only together with another one, and what is to be added.
-const COMPANIONS: [(&str, &str, &str); 9] = [
-    ("--gap", "--minimize", "--minimize"),
-    ("--exact-margins", "--minimize", "--minimize"),
-    ("--operator-error", "--deployed", "--deployed float32"),
-    ("--flush-subnormals", "--deployed", "--deployed float32"),
-    ("--unit-roundoff", "--deployed", "--deployed float32"),
-    ("--max-E", "--edges", "--edges remove"),
-    ("-E", "--edges", "--edges remove"),
-    ("--resume", "--out", "--out FILE"),
-    ("--seconds", "--hunt", "--hunt integrality"),
-];
-
-/// An option without the one that it needs: both are named.
-fn missing_companion(error: &clap::Error, name: &str, said: &[&str]) -> Option<Report> {
-    let missing = text(error, ContextKind::InvalidArg)?;
-    let missing = missing.split_whitespace().next()?;
-    if (name, missing) == ("partition", "<MODEL>") {
-        return Some(miette!(
-            help = "give the model after the graph, or without one how many edges far its logits depend on: --hops 2",
-            "how large the parts must be depends on the model, and none is given"
-        ));
-    }
-    let is_said = |option: &str| said.iter().any(|word| word.split('=').next() == Some(option));
-    let (option, needed, added) =
-        COMPANIONS.into_iter().find(|(option, needed, _)| *needed == missing && is_said(option))?;
-    Some(miette!(help = format!("add {added}, or leave {option} out"), "{option} needs {needed}"))
 }
 
 /// A value that is no number, or none that fits.

@@ -86,16 +86,22 @@ impl Join {
         let all = self.files.iter().map(|path| read_results(path)).collect::<Result<Vec<Results>>>()?;
         let [first, others @ ..] = all.as_slice() else { return Ok(0) };
         for other in others {
-            if whole(&other.description, 0, None) != whole(&first.description, 0, None)
-                || other.part.of != first.part.of
-            {
-                return Err(miette!(
-                    help = "join what was asked of the parts of one graph with the same model, budget and options",
-                    "{} and {} are of different runs",
-                    first.path.display(),
-                    other.path.display()
-                ));
+            let runs = [first, other].map(|one| whole(&one.description, 0, None));
+            let of = [first, other].map(|one| one.part.of);
+            if runs[0] == runs[1] && of[0] == of[1] {
+                continue;
             }
+            let names = [first, other].map(|one| one.path.display().to_string());
+            let [one, two] = names.each_ref().map(String::as_str);
+            let words = match runs[0].contrast(&runs[1], [one, two]) {
+                Some(words) => words,
+                None if of[0] != of[1] => format!("one is of a graph in {} parts, the other in {}", of[0], of[1]),
+                None => "their settings differ".to_string(),
+            };
+            return Err(miette!(
+                help = "join what was asked of the parts of one graph with the same model, budget and options",
+                "{one} and {two} are of different runs: {words}"
+            ));
         }
         let numbers = all.iter().map(|one| (one.part.number, one.path.as_path()));
         self.check_parts(numbers.collect(), first.part.of)?;

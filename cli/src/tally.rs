@@ -243,7 +243,11 @@ impl Tally {
         for (name, list) in self.named_splits()? {
             let nodes = nodes_of(&format!("--split {name}"), list, population.of.unwrap_or(last))?;
             let nodes: BTreeSet<u64> = nodes.into_iter().map(|node| node as u64).collect();
-            parts.push(part(format!("split {name}"), &|row| nodes.contains(&row.node)));
+            let split = part(format!("split {name}"), &|row| nodes.contains(&row.node));
+            if split.nodes.is_empty() {
+                note!("note: --split {name}: the results have no row of any of its {} nodes", nodes.len());
+            }
+            parts.push(split);
         }
         parts.retain(|part| part.name == "all" || part.name.starts_with("split ") || !part.nodes.is_empty());
         Ok(parts)

@@ -231,9 +231,23 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
                     [units] if *units == outputs => tensor.values,
                     [_, units] if *units == outputs => tensor.values,
                     shape => {
-                        let problem = format!(
-                            "the bias `{name}` has the sides {shape:?}, but there are {outputs} units: one number for each, or for each node and unit"
-                        );
+                        let units = shape.last().copied();
+                        // Weights the other way are likelier than a bias of another layer.
+                        let turned = terms.iter().all(|term| Some(term.weight.rows) == units);
+                        let problem = match (turned, layer.terms.iter().any(|term| term.transposed)) {
+                            (true, false) => format!(
+                                "the weights are taken as [in, out] and give {outputs} units, but the bias `{name}` has the sides \
+                                 {shape:?}, which fits weights stored as [out, in], as PyTorch does: say \"transposed\": true in the term"
+                            ),
+                            (true, true) => format!(
+                                "the weights are taken as [out, in] and give {outputs} units, but the bias `{name}` has the sides \
+                                 {shape:?}, which fits weights stored as [in, out]: leave \"transposed\" out of the term"
+                            ),
+                            _ => format!(
+                                "the bias `{name}` has the sides {shape:?}, but there are {outputs} units: one number for each, or for \
+                                 each node and unit"
+                            ),
+                        };
                         return Err(wrong(file, &entry, problem));
                     }
                 }

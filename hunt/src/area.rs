@@ -9,6 +9,8 @@ pub enum Area {
     Flips,
     /// Flipped attributes, on networks that a model file describes: sums of terms, skips, linear units, polynomials.
     Terms,
+    /// Flipped attributes whose rows are divided by their sums, on described networks.
+    Rows,
     /// Removed edges.
     Edges,
     /// One attack for the whole graph.
@@ -20,7 +22,8 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 6] = [Area::Flips, Area::Terms, Area::Edges, Area::Collective, Area::Deployed, Area::Questions];
+pub const AREAS: [Area; 7] =
+    [Area::Flips, Area::Terms, Area::Rows, Area::Edges, Area::Collective, Area::Deployed, Area::Questions];
 
 impl Area {
     /// A short name, as on the command line.
@@ -28,6 +31,7 @@ impl Area {
         match self {
             Area::Flips => "flips",
             Area::Terms => "terms",
+            Area::Rows => "rows",
             Area::Edges => "edges",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
@@ -40,6 +44,7 @@ impl Area {
         match self {
             Area::Flips => 30,
             Area::Terms => 14,
+            Area::Rows => 14,
             Area::Edges => 20,
             Area::Collective => 16,
             Area::Deployed => 14,

@@ -170,6 +170,7 @@ impl Case {
             graph: GraphFile {
                 adjacency: pattern(keep.len(), &rows(&self.graph.adjacency)),
                 attributes: pattern(self.attributes(), &attributes),
+                normalisation: self.graph.normalisation,
                 labels,
                 ..bare()
             },

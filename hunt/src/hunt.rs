@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use gcnproof_files::Normalisation;
+
 use crate::area::Area;
 use crate::binary;
 use crate::collective;
@@ -189,12 +191,16 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let case = edges::generate::generate(settings.seed, number, components);
             edges::look::look(&case, attacks(components), &mut random, counts.area(area))
         }
-        Area::Terms | Area::Deployed => {
-            let numbers = if area == Area::Terms { Numbers::Any } else { Numbers::Float32 };
+        Area::Terms | Area::Rows | Area::Deployed => {
+            let numbers = if area == Area::Deployed { Numbers::Float32 } else { Numbers::Any };
             let components = 1 + random.below(settings.components.min(if area == Area::Terms { 120 } else { 40 }));
-            match terms::generate::generate(settings.seed, number, components, numbers) {
-                Ok(case) if area == Area::Terms => {
-                    terms::look::look(&case, attacks(components), &mut random, counts.area(area))
+            let normalisation = match area {
+                Area::Rows => random.pick(&[Normalisation::Float32, Normalisation::Float64]),
+                _ => Normalisation::None,
+            };
+            match terms::generate::generate(settings.seed, number, components, numbers, normalisation) {
+                Ok(case) if area != Area::Deployed => {
+                    terms::look::look(area, &case, attacks(components), &mut random, counts.area(area))
                 }
                 Ok(case) => deployed::look::look(&case, attacks(components) + 1, &mut random, counts.area(area)),
                 // A description that is refused: a bug of the generator or of the reader.

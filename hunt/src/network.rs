@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use gcnproof_files::Normalisation;
+
 use crate::case::{Case, Flip};
-use crate::exact::Number;
-use crate::operator::rows;
+use crate::exact::{Number, least_exponent};
+use crate::operator::rows as operator_rows;
 
 /// What a term reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,43 @@ pub struct Network<N> {
     pub layers: Vec<NumericLayer<N>>,
     /// The exponent of the logits.
     pub exponent: i32,
+    /// What is read of the attributes.
+    pub rows: Rows,
+}
+
+/// What is read of rows of attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    pub normalisation: Normalisation,
+    /// The exponent at which entries are integers.
+    pub exponent: i32,
+}
+
+impl Rows {
+    /// In floats.
+    pub fn of(case: &Case) -> Rows {
+        Rows { normalisation: case.graph.normalisation, exponent: 0 }
+    }
+
+    /// The exponent at which all entries of rows with so many attributes are integers.
+    pub fn least_exponent(self, attributes: usize) -> i32 {
+        let entries = (1..=attributes.max(1)).map(|count| match self.normalisation {
+            Normalisation::None => 1.0,
+            Normalisation::Float32 => f64::from(1.0 / count as f32),
+            Normalisation::Float64 => 1.0 / count as f64,
+        });
+        least_exponent(entries).unwrap_or(0)
+    }
+
+    /// The entry of a row with so many ones: a float is divided as a framework does it.
+    fn entry<N: Number>(self, count: usize) -> N {
+        let entry = match self.normalisation {
+            Normalisation::None => 1.0,
+            Normalisation::Float32 => f64::from(1.0 / count.max(1) as f32),
+            Normalisation::Float64 => 1.0 / count.max(1) as f64,
+        };
+        N::scaled(entry, self.exponent)
+    }
 }
 
 /// The permitted flips of a component and how many of them may be made.
@@ -187,13 +226,17 @@ impl<N: Number> Network<N> {
     /// What does not depend on hidden units: biases and terms that read attributes, layer after layer. A set of flips changes
     /// nothing else directly.
     fn direct(&self, range: &Range<usize>, attributes: &[bool]) -> Vec<N> {
-        let one = N::scaled(1.0, 0);
+        let width = attributes.len() / range.len().max(1);
+        let entries: Vec<N> = attributes
+            .chunks(width.max(1))
+            .map(|row| self.rows.entry(row.iter().filter(|present| **present).count()))
+            .collect();
         let (mut all, mut sent) = (Vec::new(), Vec::new());
         for layer in &self.layers {
             let start = all.len();
             range.clone().for_each(|node| all.extend_from_slice(layer.bias_of(node)));
             for term in layer.terms.iter().filter(|term| term.source == Source::Attributes) {
-                term.pass(range, |at| attributes[at].then_some(&one), &mut sent, &mut all[start..]);
+                term.pass(range, |at| attributes[at].then(|| &entries[at / width]), &mut sent, &mut all[start..]);
             }
         }
         all
@@ -270,6 +313,10 @@ impl<N: Number> Network<N> {
     /// Shows every admissible set (places in the list of flips) with the logits after it, the empty set first.
     pub fn each_set(&self, case: &Case, flips: &Flips, see: impl FnMut(&[usize], &[N])) {
         let range = flips.range.clone();
+        if self.rows.normalisation != Normalisation::None {
+            // A flip changes its whole row: nothing is added up.
+            return self.each_whole_set(case, flips, see);
+        }
         let changes = flips.list.iter().zip(&flips.removes).map(|(flip, &removes)| self.change(&range, flip, removes));
         let mut visit = Visit {
             flips,
@@ -282,6 +329,15 @@ impl<N: Number> Network<N> {
             see,
         };
         self.visit(&mut visit, 0, flips.global);
+    }
+
+    /// The same with every set by itself.
+    fn each_whole_set(&self, case: &Case, flips: &Flips, mut see: impl FnMut(&[usize], &[N])) {
+        for set in flips.sets() {
+            let places = set.iter().filter_map(|flip| flips.list.iter().position(|known| known == flip));
+            let logits = self.logits(&flips.range, &case.attributes_after(&flips.range, &set));
+            see(&places.collect::<Vec<usize>>(), &logits);
+        }
     }
 
     fn visit<F: FnMut(&[usize], &[N])>(&self, visit: &mut Visit<N, F>, from: usize, left: usize) {
@@ -320,7 +376,7 @@ impl Network<f64> {
         let layers = case.layers().iter().zip(&case.rules).enumerate().map(|(at, (layer, rule))| NumericLayer {
             terms: vec![NumericTerm {
                 source: if at == 0 { Source::Attributes } else { Source::Layer(at - 1) },
-                entries: rows(case, rule),
+                entries: operator_rows(case, rule),
                 weight: layer.weight.values.clone(),
                 inputs: layer.weight.rows,
             }],
@@ -328,7 +384,7 @@ impl Network<f64> {
             linear: vec![at == last; layer.weight.columns],
             outputs: layer.weight.columns,
         });
-        Network { layers: layers.collect(), exponent: 0 }
+        Network { layers: layers.collect(), exponent: 0, rows: Rows::of(case) }
     }
 
     /// A bound of every logit of a component if all numbers were taken without their signs: the scale of rounding errors. On the

@@ -122,7 +122,7 @@ impl Ring<'_> {
         };
         Counts::add(&self.counts.verified, 1);
         Counts::add(&self.counts.confirmed, usize::from(verdict.is_some()));
-        let split = |step: &Step| matches!(step, Step::Unit(..) | Step::Flip(..));
+        let split = |step: &Step| matches!(step, Step::Unit(..) | Step::Flip(..) | Step::Row(..));
         if let (Claim::Robust(trees), Some(_)) = (&proof.claim, verdict) {
             Counts::add(&self.counts.confirmed_splits, usize::from(trees.iter().any(|one| one.tree.iter().any(split))));
         }
@@ -139,7 +139,7 @@ pub fn is_nested(proof: &NodeProof) -> bool {
     let nested = |step: &Step| match step {
         Step::Leaf(leaf) => leaf.nested,
         Step::Hints(hints) => !hints.nested.is_empty(),
-        Step::Unit(..) | Step::Flip(..) => false,
+        Step::Unit(..) | Step::Flip(..) | Step::Row(..) => false,
     };
     matches!(&proof.claim, Claim::Robust(trees) if trees.iter().flat_map(|one| &one.tree).any(nested))
 }

@@ -1,7 +1,7 @@
 //! At which exponents all numbers of a network are integers, and how large these get.
 
 use crate::exact::{Number, least_exponent, parts};
-use crate::network::{Network, NumericLayer, NumericTerm, Source};
+use crate::network::{Network, NumericLayer, NumericTerm, Rows, Source};
 
 /// The exponents of one layer.
 pub struct LayerScale {
@@ -13,6 +13,8 @@ pub struct LayerScale {
 
 /// At which exponents all numbers are integers, and how many bits the largest has.
 pub struct Scale {
+    /// Of the entries of rows of attributes.
+    pub attributes: i32,
     /// Layer by layer.
     pub layers: Vec<LayerScale>,
     /// A bound of the bits of every intermediate integer.
@@ -42,12 +44,19 @@ pub fn usual(x: &f64) -> bool {
 impl Scale {
     /// Of a network.
     pub fn new(network: &Network<f64>) -> Scale {
-        let mut scale = Scale { layers: Vec::new(), bits: 0.0, moderate: true };
+        let attributes = |layer: &NumericLayer<f64>| {
+            let terms = layer.terms.iter().filter(|term| term.source == Source::Attributes);
+            terms.map(|term| term.inputs).max().unwrap_or(0)
+        };
+        let most = network.layers.iter().map(attributes).max().unwrap_or(0);
+        let attributes = network.rows.least_exponent(most);
+        let mut scale = Scale { attributes, layers: Vec::new(), bits: 0.0, moderate: true };
         // log2 of a bound of the integers of each layer.
         let mut sizes: Vec<f64> = Vec::new();
         for layer in &network.layers {
             let below = |source: Source| match source {
-                Source::Attributes => (0, 0.0),
+                // Entries are at most 1.
+                Source::Attributes => (scale.attributes, -f64::from(scale.attributes)),
                 Source::Layer(at) => (scale.layers[at].result, sizes[at]),
             };
             let entries = |term: usize| layer.terms[term].entries.iter().flatten().map(|entry| &entry.1);
@@ -98,6 +107,10 @@ impl Network<f64> {
                 outputs: layer.outputs,
             }
         });
-        Network { layers: layers.collect(), exponent: scale.layers.last().map_or(0, |last| last.result) }
+        Network {
+            layers: layers.collect(),
+            exponent: scale.layers.last().map_or(0, |last| last.result),
+            rows: Rows { exponent: scale.attributes, ..self.rows },
+        }
     }
 }

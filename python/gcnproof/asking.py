@@ -114,9 +114,26 @@ def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, A
     }
     if same_file(proofs, out):
         raise InputError(f"out and proofs name the same file, {paths['out']}", "rows and proofs need a file each: choose another name for one of them")
-    files = {**paths, **{name: switch(more.pop(name, False), name) for name in ("resume", "force")}}
+    files = {**paths, **again(more)}
     nothing_left(what, more)
+    if out is None and proofs is not None and files["resume"]:
+        # Proofs alone do not say which verdicts there are.
+        raise InputError(
+            f"resume=True with proofs={paths['proofs']!r} alone: proofs are continued together with the rows of their run",
+            "give out=, too: the file of rows of that run, or a new one where it had none; proofs that are there are kept",
+        )
+    for name in ("resume", "force"):
+        if files[name] and out is None and proofs is None:
+            raise InputError(f"{name}=True without a file", "say where rows go: out='results.parquet'")
     return files
+
+
+def again(more: dict[str, Any]) -> dict[str, bool]:
+    """What is to happen to files that are there, taken out of the other arguments."""
+    said = {name: switch(more.pop(name, False), name) for name in ("resume", "force")}
+    if all(said.values()):
+        raise InputError("resume=True and force=True contradict each other", "say one of them: resume continues what is there, force overwrites it")
+    return said
 
 
 MEANT = {
@@ -128,6 +145,12 @@ MEANT = {
     "budget": "Q",
     "exact_margins": "minimize=True",
     "direction": "flips='add' or flips='remove'",
+    "timeout": "time_limit",
+    "mask": "nodes",
+    "overwrite": "force=True",
+    "verbose": "progress=True",
+    "n_jobs": "threads",
+    "lr": "learning_rate",
 }
 """What other tools and our own command line call arguments."""
 

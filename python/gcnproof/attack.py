@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,28 @@ from .graph import Graph, _array
 from .selection import selected
 
 
+T = TypeVar("T")
+
+
+def _named(**meant: str) -> Callable[[type[T]], type[T]]:
+    """Says what is meant by arguments that a class does not have."""
+
+    def decorate(kind: type[T]) -> type[T]:
+        made = kind.__init__
+
+        @functools.wraps(made)
+        def init(self: Any, *values: Any, **named: Any) -> None:
+            for name in named.keys() & meant.keys():
+                raise TypeError(f"{kind.__name__}() got an unexpected keyword argument {name!r}: {meant[name]} is meant")
+            made(self, *values, **named)
+
+        kind.__init__ = init  # type: ignore[method-assign]
+        return kind
+
+    return decorate
+
+
+@_named(flips="direction", E="Edges(remove=…)", e="Edges(at_node=…)", edges="Edges(remove=…)")
 @dataclass(frozen=True, eq=False)
 class Flips:
     """Attributes are flipped: at most `Q` in all and at most `q` in each node.
@@ -52,6 +76,7 @@ class Flips:
         }
 
 
+@_named(E="remove", e="at_node", Q="Flips(Q=…)", q="Flips(q=…)", add="Edges(remove=…), since attacks that add edges are not decided,")
 @dataclass(frozen=True, eq=False)
 class Edges:
     """Edges are removed: at most `remove` in all and at most `at_node` at each node.
@@ -80,7 +105,7 @@ class Edges:
             "e": None if self.at_node is None else local(self.at_node, graph.node_count, "at_node (e)"),
             "keep_one": bool(self.keep_one_edge),
             "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
-            "freeze_edges": _pairs(self.freeze_edges),
+            "freeze_edges": _pairs(self.freeze_edges, graph),
         }
 
 
@@ -132,8 +157,8 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
     return found.astype(np.int64, copy=False)
 
 
-def _pairs(edges: Any) -> list[tuple[int, int]]:
-    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them."""
+def _pairs(edges: Any, graph: Graph) -> list[tuple[int, int]]:
+    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them; two by two they are pairs."""
     if edges is None:
         return []
     found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges)
@@ -144,7 +169,17 @@ def _pairs(edges: Any) -> list[tuple[int, int]]:
             f"freeze_edges: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
         )
     rows = found if found.shape[1] == 2 else found.T
+    if found.shape == (2, 2) and _are_edges(found.T, graph) and not _are_edges(found, graph):
+        raise InputError(
+            "freeze_edges: two by two, and its columns are edges of the graph, not its rows",
+            "rows are pairs of ids (m × 2): give columns of edge_index transposed, edge_index[:, :2].T",
+        )
     return [(int(a), int(b)) for a, b in rows]
+
+
+def _are_edges(pairs: np.ndarray, graph: Graph) -> bool:
+    """Are all pairs edges of the graph?"""
+    return all(0 <= a < graph.node_count and 0 <= b < graph.node_count and graph.adjacency[int(a), int(b)] != 0 for a, b in pairs.tolist())
 
 
 #: Short forms that speak of attributes alone, and of edges alone: what each is called in Flips or Edges.

@@ -90,6 +90,13 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
 
 def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Attack | None:
     """The attack, of which `first` and q may be said by their places."""
+    if isinstance(q, (Flips, Edges)):
+        raise InputError("two attacks are given", "give one: attributes are flipped, or edges removed; call once for each")
+    if getattr(attack, "ndim", 0) > 1:
+        raise InputError(
+            f"an array with the sides {tuple(attack.shape)} is no attack",
+            "the data is one object, such as torch_geometric.data.Data(x=x, edge_index=edge_index); behind it stand Q and q",
+        )
     if q is not None:
         more["q"] = q
     if isinstance(attack, (int, float, list, np.ndarray, np.generic)) or hasattr(attack, "detach"):

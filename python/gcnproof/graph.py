@@ -46,7 +46,10 @@ class Graph:
         if nodes == columns == 0:
             raise InputError("the graph has no nodes", "give at least one: there is nothing to certify")
         if nodes != columns:
-            raise InputError(f"the adjacency is {nodes} × {columns}", "it is nodes × nodes, one row for each node")
+            remedy = "it is nodes × nodes, one row for each node"
+            if nodes == 2:
+                remedy += "; an edge_index is read with its attributes: Graph.from_data(Data(x=x, edge_index=edge_index))"
+            raise InputError(f"the adjacency is {nodes} × {columns}", remedy)
         if attributes.shape[0] != nodes:
             raise InputError(
                 f"the attributes have {attributes.shape[0]} rows, but the graph has {nodes} nodes", "give one row for each node"

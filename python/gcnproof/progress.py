@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,8 @@ class Progress:
     def __init__(self, asked: bool | Listener, what: str):
         if not callable(asked) and asked not in (True, False, None):
             raise InputError(f"progress={asked!r}", "give True for a bar, False for none, or a function of what is done, the total and a message")
+        if callable(asked):
+            _check_listener(asked)
         self.asked = asked
         self.what = what
         self.bar: Any = None
@@ -45,6 +48,17 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_listener(listener: Any) -> None:
+    """Raises where a function cannot be called as a listener is: before the run, and not at its end."""
+    try:
+        inspect.signature(listener).bind(0, 0, "")
+    except TypeError as error:
+        remedy = "give a function of three arguments: progress=lambda done, total, message: …"
+        raise InputError(f"progress: it is called with what is done, the total and a message, and cannot take them: {error}", remedy) from None
+    except ValueError:
+        pass  # Some builtins do not say what they take.
 
 
 def _bar(total: int, what: str) -> Any:

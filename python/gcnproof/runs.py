@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from .arguments import is_path, keep_inputs, path_of, switch, threads as _threads, whole
-from .asking import Short, Written, files_of, nothing_left, tell
+from .asking import MEANT, Short, Written, again, files_of, nothing_left, tell
 from .attack import Flips
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError, warn
@@ -42,14 +42,6 @@ def _numbers(counts: Mapping[str, Any], reals: Mapping[str, Any]) -> None:
     for name, number in reals.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real) or not 0 <= float(number) < float("inf")):
             raise InputError(f"{name}={number!r}", "give a number, 0 or more")
-
-
-def _again(more: dict[str, Any]) -> dict[str, bool]:
-    """What is to happen to files that are there, taken out of the other arguments."""
-    again = {name: switch(more.pop(name, False), name) for name in ("resume", "force")}
-    if all(again.values()):
-        raise InputError("resume=True and force=True contradict each other", "say one of them: resume continues what is there, force overwrites it")
-    return again
 
 
 def _check_training(loss: Any, bounds: Any, split: Any) -> None:
@@ -160,13 +152,14 @@ def train(
     found = _flips(attack, q, said)
     for name in said:
         if name not in known:
-            raise TypeError(f"train() got an unexpected keyword argument {name!r}: it takes {', '.join(known)}")
+            hint = f"{MEANT[name]} is meant" if name in MEANT else f"it takes {', '.join(known)}"
+            raise TypeError(f"train() got an unexpected keyword argument {name!r}: {hint}")
     _check_training(loss, bounds, split)
     _numbers({"hidden": hidden, "layers": layers, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
     files = {name: None if path is None else path_of(path, name) for name, path in (("out", out), ("log", log), ("checkpoint", said.get("checkpoint")))}
     keep_inputs(files, graph=data)
-    again = _again(said)
-    if again["resume"] and out is None:
+    mode = again(said)
+    if mode["resume"] and out is None:
         raise InputError("resume=True needs out=: the file of the training that is continued", "give out='model.safetensors', the same as before")
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     if not all(isinstance(rule, str) for rule in rules):
@@ -193,7 +186,7 @@ def train(
             "labelled": chosen(labelled, graph.node_count, "labelled"),
             "message_passing": rules,
             "checkpoint_every": 50 if every is None else int(every),
-            **again,
+            **mode,
         }
         with bar as listener:
             told = _native.train(graph._native(), found._native(graph), asked, count, listener)
@@ -244,7 +237,7 @@ def study(
     A folder that holds a study is refused: `resume` continues it, and what is there is not computed again; `force` computes everything anew.
     """
     said: dict[str, Any] = dict(more)
-    complete, again = switch(complete, "complete"), _again(said)
+    complete, mode = switch(complete, "complete"), again(said)
     found = _flips(attack, q, said)
     nothing_left("study", said)
     _numbers({"max_Q": max_Q, "sample": sample, "seed": seed}, {"time_limit": time_limit})
@@ -274,7 +267,7 @@ def study(
         "graph_name": _stem(data, "graph"),
         "names": [name for name, _ in named],
         "out": os.fspath(out),
-        **again,
+        **mode,
     }
     with bar as listener:
         told = _native.study(graph._native(), [subject.network for subject in subjects], found._native(graph), asked, count, listener)

@@ -60,6 +60,8 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
     found = _array(list(nodes) if isinstance(nodes, (set, frozenset, range)) else nodes)
     if found.size == 0:
         return []
+    if found.ndim == 0:
+        raise InputError(f"{name}: a {type(nodes).__name__} is neither a list of ids nor a mask", "give a list of ids, a slice, or a mask; of a generator, list(…)")
     if found.ndim != 1:
         remedy = "give a list of ids, a slice, or a mask"
         if found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
@@ -178,6 +180,8 @@ def _check_places(model: Any, data: Any) -> None:
     swapped = isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe"))
     if swapped or is_module(data) or (hasattr(model, "edge_index") and not is_module(model)):
         raise InputError("the graph stands where the model is expected", SWAPPED)
+    if isinstance(model, type):
+        raise InputError(f"{model.__name__} is a class, and a model is one of its objects", f"make one, load its weights, and give that: model = {model.__name__}(…)")
     if not (is_module(model) or is_path(model) or hasattr(model, "describe")):
         remedy = "give a module of torch with its Data object, a gcnproof.Network, or the path of a model file"
         if isinstance(model, dict):

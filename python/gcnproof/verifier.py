@@ -8,8 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import calls, curve, runs
+from .arguments import same_file
+from .errors import InputError
 from .graph import Graph
-from .selection import Subject
+from .network import Network
+from .selection import Subject, is_module
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec
@@ -23,6 +26,9 @@ def _bound(function: Callable[Concatenate[Any, Any, P], R]) -> Callable[Concaten
 
     @functools.wraps(function)
     def method(self: Verifier, /, *args: P.args, **options: P.kwargs) -> R:
+        if options.keys() & {"model", "data"} or any(map(self._has, args[:2])):
+            name = function.__name__
+            raise InputError(f"{name} of a Verifier is given a model or data, and has both already", f"leave them out: Verifier(model, data).{name}(…)")
         return function(self, None, *args, **options)
 
     own, *rest = list(inspect.signature(function).parameters.values())[1:]
@@ -54,6 +60,12 @@ class Verifier:
     def network(self) -> Any:
         """The network that was read, or the path of its file."""
         return self._subject.model
+
+    def _has(self, thing: Any) -> bool:
+        """Is it a model or data?"""
+        own = self._subject
+        known = is_module(thing) or isinstance(thing, (Graph, Network)) or hasattr(thing, "edge_index")
+        return known or same_file(thing, own.model) or same_file(thing, own.file)
 
     def __repr__(self) -> str:
         return f"Verifier({self.graph!r}, {self._subject.network.classes} classes)"

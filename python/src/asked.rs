@@ -153,15 +153,7 @@ pub struct Files {
 
 impl Files {
     /// The run that writes rows there.
-    pub fn run(&self, py: Python) -> PyResult<Run> {
-        // Proofs alone can be overwritten, but not continued: rows say what is done.
-        if self.out.is_none() && (self.resume || self.force && self.proofs.is_none()) {
-            let what = if self.resume { "resume" } else { "force" };
-            return Err(wrong(py, &format!("{what}=True without a file"), "say where rows go: out='results.parquet'"));
-        }
-        if self.resume && self.force {
-            return Err(wrong(py, "resume and force", "say one of them"));
-        }
-        Ok(run(self.out.clone(), self.resume, self.force))
+    pub fn run(&self) -> Run {
+        run(self.out.clone(), self.resume, self.force)
     }
 }

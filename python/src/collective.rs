@@ -105,7 +105,7 @@ pub fn collective<'py>(
     };
     let solver = solver.proposer().map_err(|report| from_report(py, &report))?;
     let radii = curve.radii.map(|radii| radii.radii(py)).transpose()?;
-    let run = files.run(py)?;
+    let run = files.run();
     let (graph, total) = (graph.0.clone(), budgets.numbers().len());
     let (network, identity, rules) = (network.network.clone(), network.identity.clone(), network.rules.clone());
     let (attacked_nodes, swaps) = (curve.attacked_nodes, curve.swaps);

@@ -249,7 +249,7 @@ impl Question {
         threads: Option<usize>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Rows, Bound<'py, PyAny>)> {
-        let (question, run) = (self.0.clone(), files.run(py)?);
+        let (question, run) = (self.0.clone(), files.run());
         answer(py, threads, progress, move || question.answer(files.proofs.as_deref(), &run))
     }
 
@@ -283,7 +283,7 @@ impl Question {
 
     /// Opens the files of a run that several machines share, for the one who writes them.
     fn gather(&self, py: Python, files: Files) -> PyResult<Gathering> {
-        let run = files.run(py)?;
+        let run = files.run();
         self.0.gather(files.proofs.as_deref(), &run).map_err(|report| from_report(py, &report))
     }
 }

@@ -239,7 +239,7 @@ pub fn validate<'py>(
     let budget = attack.budget(py, &graph.0, attack.global())?;
     let count = graph.0.node_count();
     let nodes = asked.nodes.as_ref().map(|ids| selected(py, count, ids)).transpose()?;
-    let run = files.run(py)?;
+    let run = files.run();
     let (graph, network, identity) = (graph.0.clone(), network.network.clone(), network.identity.clone());
     let work = move || {
         let validation = Validation {

@@ -224,3 +224,16 @@ def test_writing_into_a_tensor_never_ends_the_interpreter(what, tmp_path):
     words = [sys.executable, "-c", textwrap.dedent(SCRIPT), what, folder]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0 and "assignment to `." in done.stdout and "self.h = h" in done.stdout, (done.returncode, done.stdout, done.stderr[-2000:])
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_weights_of_16_bits_are_named(kind):
+    torch.manual_seed(0)
+    model, data = Net().eval().to(kind), graph(7)
+    with pytest.warns(gcnproof.GcnproofWarning, match=rf"model.first.* is {kind}: what is certified is the network with these very weights") as told:
+        results = gcnproof.certify(model, data, Q=1, q=1, **QUIET)
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = gcnproof.certify(model.float(), data, Q=1, q=1, **QUIET)
+    assert (results.verdict == again.verdict).all()

@@ -25,6 +25,13 @@ def results(verifier):
     return verifier.certify(1, 1, **QUIET)
 
 
+def _columns(graph):
+    """Two edges of a node as columns of an edge_index: none of the rows is an edge."""
+    edges = np.stack(graph.adjacency.nonzero())
+    node = np.bincount(edges[0]).argmax()
+    return edges[:, edges[0] == node][:, :2]
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -39,6 +46,21 @@ def results(verifier):
         (lambda v: v.certify(1, 1, complete="yes"), "complete='yes'"),
         (lambda v: v.certify(1, 1, complete=False, minimize=True), "complete=False together with minimize=True"),
         (lambda v: v.certify(1, 1, progress="bar"), "give True for a bar, False for none, or a function"),
+        (lambda v: v.certify(1, 1, progress=lambda done: None), "give a function of three arguments"),
+        (lambda v: v.certify(v.network, v.graph, Q=1, q=1), "certify of a Verifier is given a model or data, and has both already"),
+        (lambda v: v.radius(data=v.graph, q=1), "radius of a Verifier is given a model or data"),
+        (lambda v: gcnproof.Verifier(MODEL, GRAPH).certify(MODEL, GRAPH, Q=1, q=1), "leave them out"),
+        (lambda v: v.certify(1, 1, proofs="p.jsonl", resume=True), "resume=True with proofs='p.jsonl' alone.*\n  help: give out=, too"),
+        (lambda v: v.certify(1, 1, resume=True), "resume=True without a file"),
+        (lambda v: v.certify(1, 1, force=True), "force=True without a file"),
+        (lambda v: v.certify(1, 1, out="rows.csv", resume=True, force=True), "contradict each other"),
+        (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph)), r"rows are pairs of ids \(m × 2\).*\.T"),
+        (lambda v: v.certify(1, 1, nodes=iter([0, 1])), "nodes: a list_iterator is neither a list of ids nor a mask"),
+        (lambda v: v.certify(1, 1, nodes=0.5), "nodes: a float is neither a list of ids"),
+        (lambda v: v.certify(Flips(1, 1), Edges(1)), "two attacks are given"),
+        (lambda v: gcnproof.certify(v.network, v.graph, np.zeros((2, 5), int), Q=1, q=1), "the data is one object"),
+        (lambda v: gcnproof.certify(gcnproof.Network, v.graph, 1, 1), "Network is a class, and a model is one of its objects"),
+        (lambda v: gcnproof.Graph(np.zeros((2, 5), int), np.zeros((5, 6))), r"Graph.from_data\(Data\(x=x, edge_index=edge_index\)\)"),
         (lambda v: v.certify(1, 1, out=5), "out: a int is no path"),
         (lambda v: v.certify(1, 1, out="same.jsonl", proofs="./same.jsonl"), "out and proofs name the same file"),
         (lambda v: v.radius(Flips(q=1, Q=3), max_Q=5), r"Flips\(Q=3\) means the same as max_Q=3"),
@@ -90,6 +112,14 @@ def test_an_argument_of_another_call(verifier):
         verifier.certify(1, 1, freeze_node=[3])
     with pytest.raises(TypeError, match="complete=False is meant"):
         verifier.certify(1, 1, bounds_only=True)
+    with pytest.raises(TypeError, match="time_limit is meant"):
+        verifier.certify(1, 1, timeout=5)
+    with pytest.raises(TypeError, match="learning_rate is meant"):
+        gcnproof.train(GRAPH, "ce", lr=0.1)
+    with pytest.raises(TypeError, match="direction is meant"):
+        Flips(1, 1, flips="add")
+    with pytest.raises(TypeError, match="remove is meant"):
+        Edges(E=1)
 
 
 @pytest.mark.parametrize(

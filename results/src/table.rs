@@ -9,6 +9,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use super::cell::{Cell, Complaint};
 use super::column::Column;
+use super::contents::contents_of;
 use super::error::{ResultError, name, unreadable};
 use super::format::{Format, Row, arrange, damaged};
 use super::into_cell::ToCell;
@@ -53,11 +54,37 @@ pub(super) fn write_of<'a, T: Serialize + 'a>(
 pub(super) fn read_rows(path: &Path, schema: &[Column]) -> Result<Vec<Row>, ResultError> {
     let format = Format::from_path(path)?;
     let file = File::open(path).map_err(unreadable(path))?;
+    if let Some((problem, remedy)) = misnamed(path, format) {
+        return Err(ResultError::NoTable { file: name(path), problem, remedy });
+    }
     match format {
         Format::Parquet => parquet::decode(path, &file, schema),
         Format::JsonLines => text::decode_json_lines(path, &file, schema),
         Format::Csv => text::decode_csv(path, &file, schema),
     }
+}
+
+/// What a table is whose name says something else, and what is to be done about it.
+fn misnamed(path: &Path, format: Format) -> Option<(&'static str, &'static str)> {
+    let (found, problem, remedy) = match contents_of(path)? {
+        "a table of results (Parquet)" => (
+            Format::Parquet,
+            "is a table of results in Parquet, and its name says something else",
+            "rename it so that it ends in .parquet, and its .run.json in the same way",
+        ),
+        "a table of results (JSON lines)" => (
+            Format::JsonLines,
+            "is a table of results in JSON lines, and its name says something else",
+            "rename it so that it ends in .jsonl, and its .run.json in the same way",
+        ),
+        "a table of results (CSV)" => (
+            Format::Csv,
+            "is a table of results in CSV, and its name says something else",
+            "rename it so that it ends in .csv, and its .run.json in the same way",
+        ),
+        _ => return None,
+    };
+    (found != format).then_some((problem, remedy))
 }
 
 /// The cells of a row; `row` counts from 0 and serves the complaint.

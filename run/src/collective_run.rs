@@ -151,7 +151,7 @@ impl Question<'_> {
         let nodes: Vec<(Base, usize)> = found.into_iter().map(class).collect();
         let settings =
             Settings { rows: self.rows, attacked_nodes: self.attacked_nodes, swaps: self.swaps, ..Settings::default() };
-        let work = Collective::new(certifier, &nodes, settings);
+        let work = Collective::new(certifier, &nodes, settings).map_err(|error| miette!("{error}"))?;
         let mut before: Vec<Flip> = Vec::new();
         for &q in open {
             let outcome: Option<Outcome> = match proofs {

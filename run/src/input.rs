@@ -46,10 +46,27 @@ pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<(Graph,
 /// What helps where files stand in each other's places.
 const ORDER: &str = "the graph comes first, then the model";
 
+/// Why a folder is no file; that of `partition` has several.
+fn folder(path: &Path, what: &str) -> miette::Report {
+    let part = path.join("part-0.npz");
+    if what == "graph" && part.is_file() {
+        return miette!(
+            help = format!(
+                "certify each of them, as {}, and put the results together with `gcnproof join` (docs/distributed.md)",
+                part.display()
+            ),
+            "{}: is a folder with the parts of a graph, which are files of their own",
+            path.display()
+        );
+    }
+    miette!(help = format!("give the file of a {what}"), "{}: is a folder, and a file is meant", path.display())
+}
+
 /// Why a file is no graph; what was found in its place is told.
 pub fn no_graph(path: &Path, error: FileError, help: &'static str) -> miette::Report {
     let told = |what: &str| miette!(help = help, "{}: is {what}, but a graph is expected here", path.display());
     match contents_of(path) {
+        _ if path.is_dir() => folder(path, "graph"),
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),
         None if is_model(path, &error) => told("a model"),
@@ -79,6 +96,7 @@ fn no_model(path: &Path, error: FileError) -> miette::Report {
         miette!(help = help, "{}: is {what}, but a model is expected here", path.display())
     };
     match contents_of(path) {
+        _ if path.is_dir() => folder(path, "model"),
         _ if matches!(error, FileError::Unreadable { .. }) => error.into(),
         Some(what) => told(what),
         None if gcnproof_files::read_graph(path, &anything).is_ok() => told("a graph"),
@@ -142,10 +160,16 @@ pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
                 Operator::from_plain(read_matrix(Path::new(name))?)
                     .into_diagnostic()
                     .wrap_err_with(|| format!("--message-passing {name}"))
+            } else if name.trim().is_empty() {
+                Err(miette!(
+                    help = "give one rule, or one for each layer with commas between",
+                    "--message-passing {}: a rule is missing before or behind a comma",
+                    message_passing.join(",")
+                ))
             } else {
                 Err(miette!(
                     help = "give one of the rules, or the path of a matrix file",
-                    "{unknown}, and no such file exists"
+                    "--message-passing {name}: {unknown}, and no such file exists"
                 ))
             }
         })
@@ -171,8 +195,7 @@ pub fn network(
         parts::check_model(&model, &rules, of)?;
     }
     let of_model = model.digest.clone();
-    let network =
-        Network::from_file(model, &rules, graph).map_err(|error| misfit(&error, &by_layer(message_passing), paths))?;
+    let network = placed(model, &rules, graph, &by_layer(message_passing), paths)?;
     let message_passing = if network.is_named() { gcnproof::proof::rule_names(&network) } else { names(&rules) };
     if let Some(part) = part {
         parts::check_hops(part, &network, paths)?;
@@ -192,7 +215,22 @@ pub fn network(
 /// # Errors
 /// If it does not fit.
 pub fn fit(model: ModelFile, rules: &[Operator], graph: &Graph, paths: Paths) -> Result<Network> {
-    Network::from_file(model, rules, graph).map_err(|error| misfit(&error, &[], paths))
+    placed(model, rules, graph, &[], paths)
+}
+
+/// A network on a graph; `given` are the rules of message passing as they were given.
+fn placed(model: ModelFile, rules: &[Operator], graph: &Graph, given: &[String], paths: Paths) -> Result<Network> {
+    let first = model.layers.first().map(|layer| layer.weight.columns);
+    Network::from_file(model, rules, graph).map_err(|error| match error {
+        NetworkError::Attributes { .. } if first == Some(graph.attribute_count()) => miette!(
+            help = "are the weights stored as [out, in], as PyTorch does? Then save them transposed (`.T`), or say \
+                    \"transposed\": true in the term of a description",
+            "{} does not fit {}: {error}",
+            paths.model.display(),
+            paths.graph.display()
+        ),
+        error => misfit(&error, given, paths),
+    })
 }
 
 /// Why a model does not fit a graph; the rules of message passing as they were given name the files of matrices.

@@ -59,11 +59,12 @@ impl Page {
             return Err(miette!(help = "end the name in .html", "--out {}: the page is HTML", self.out.display()));
         }
         if let Some(path) = self.results.iter().find(|path| !path.exists()) {
-            return Err(miette!(
-                help = "give files that gcnproof wrote with --out, training logs, or the folder of a study",
-                "{}: there is no such file or folder",
-                path.display()
-            ));
+            let name = path.display();
+            let help = match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("html")) {
+                true => format!("is it the page that is to be written? Then say --out {name}"),
+                false => "give files that gcnproof wrote with --out, training logs, or the folder of a study".into(),
+            };
+            return Err(miette!(help = help, "{name}: there is no such file or folder"));
         }
         check_results(&self.results, "report")?;
         untouched(&self.out, self.force, None)?;
@@ -161,8 +162,11 @@ fn check_one(path: &Path, command: &str) -> Result<()> {
         ));
     }
     if what.starts_with("a page") || what.starts_with("an array") {
+        let made = if command == "report" { "; --out names the page that is made" } else { "" };
         return Err(miette!(
-            help = "give files that certify, radius or collective wrote with --out, or the folder of a study",
+            help = format!(
+                "give files that certify, radius or collective wrote with --out, or the folder of a study{made}"
+            ),
             "{name}: is {what}, but a {command} is made of results"
         ));
     }

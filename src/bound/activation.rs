@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::{LayerBounds, UnitBounds, places};
 use crate::bound::line::capped::Cap;
+use crate::bound::menu::{Menu, RowLosses};
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
 use crate::problem::Problem;
 use crate::problem::budget::{Budget, Decided, Remaining};
@@ -19,6 +20,7 @@ use crate::problem::graph::Graph;
 use crate::problem::limits::Watch;
 use crate::problem::matrix::{Pattern, PatternRows};
 use crate::problem::network::{Layer, Network};
+use crate::problem::rows::attributes_after;
 use crate::problem::slice::Slice;
 
 /// Where an overflow left no number, no bound is known.
@@ -81,6 +83,9 @@ impl UnitChanges<'_> {
     /// Where several terms reach the unit: every permitted flip is evaluated, and the `q_n` largest are kept.
     fn summed(&self, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
         // The change of a flip is a sum over the terms, and the order of no single term is its order.
+        if self.graph.normalisation().is_some() {
+            return self.summed_row(node, entries, upward, pool);
+        }
         let Remaining { budget, decided } = self.remaining;
         let count = self.remaining.local(node as u32);
         let present = self.graph.attributes().row(node);
@@ -109,6 +114,82 @@ impl UnitChanges<'_> {
             }
             pool.truncate(first + count);
         }
+    }
+}
+
+impl UnitChanges<'_> {
+    /// The same where rows are normalised: the steps of the row's menu.
+    fn summed_row(&self, node: usize, entries: &[f64], upward: bool, pool: &mut Vec<f64>) {
+        let weigh = |d: u32| {
+            let terms = entries.iter().zip(&self.columns).map(|(a, column)| a * column.weights[d as usize]);
+            let (change, size) = terms.fold((0.0, FLOOR), |(sum, size), term| (sum + term, size + term.abs()));
+            Weighed { weight: if upward { change } else { -change }, error: error_of(entries.len() + 2, size) }
+        };
+        let mut rows = RowChanges::default();
+        rows.fill(self.graph, self.remaining, node, self.columns[0].order.iter().copied(), weigh, false);
+        pool.extend_from_slice(&rows.menu.steps);
+    }
+}
+
+/// What an attribute adds to a unit, and the error of that.
+#[derive(Clone, Copy)]
+struct Weighed {
+    weight: f64,
+    error: f64,
+}
+
+/// The largest rises of one unit by the flips of a normalised row, and the buffers to find them.
+#[derive(Default)]
+struct RowChanges {
+    menu: Menu,
+    additions: Vec<f64>,
+    removals: Vec<f64>,
+}
+
+impl RowChanges {
+    /// Fills the menu of a node for rises of the unit (docs/math.md (21.4)). `order` has the attributes that may be flipped,
+    /// those with the largest weights first where it is `sorted`.
+    fn fill(
+        &mut self,
+        graph: &Graph,
+        remaining: Remaining,
+        node: usize,
+        order: impl Iterator<Item = u32>,
+        weigh: impl Fn(u32) -> Weighed,
+        sorted: bool,
+    ) {
+        let Remaining { budget, decided } = remaining;
+        let capacity = remaining.local(node as u32);
+        let fixed = |d: u32| decided.fixes(Flip { node: node as u32, attribute: d });
+        let mut present: Vec<u32> = attributes_after(graph, node as u32, &decided.flipped).collect();
+        present.sort_unstable();
+        let RowChanges { menu, additions, removals } = self;
+        additions.clear();
+        removals.clear();
+        let (mut whole, mut size, mut errors) = (0.0, FLOOR, 0.0);
+        for &d in &present {
+            let Weighed { weight, error } = weigh(d);
+            whole += weight;
+            size += weight.abs();
+            errors += error;
+            if budget.direction().removes() && !budget.is_frozen(d as usize) && !fixed(d) {
+                removals.push(error - weight);
+            }
+        }
+        if budget.direction().adds() {
+            let free = order.filter(|d| present.binary_search(d).is_err() && !fixed(*d));
+            let added = free.map(&weigh).map(|Weighed { weight, error }| weight + error);
+            additions.extend(added.take(if sorted { capacity } else { usize::MAX }));
+        }
+        for list in [&mut *additions, &mut *removals] {
+            list.sort_unstable_by(|x, y| y.total_cmp(x));
+            list.truncate(capacity);
+        }
+        // A rise of the unit is a loss of its negative.
+        let radius = errors + error_of(present.len() + 4, size + errors);
+        let count = present.len();
+        let (normalisation, whole) = (graph.normalisation(), -whole);
+        menu.fill(RowLosses { normalisation, count, additions, removals, whole, radius }, capacity);
     }
 }
 
@@ -183,7 +264,12 @@ fn unit_bounds<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     let slack = |change: f64| z.error + error_of(terms + 3, z.value.abs() + change);
     let (lower, upper) = outward((z.value - fall - slack(fall)).next_down(), (z.value + rise + slack(rise)).next_up());
     let unstable = lower < 0.0 && upper > 0.0;
-    let cap = if unstable { Cap::new(z.value.abs() - slack(towards), pool) } else { Cap::default() };
+    let cap = match unstable {
+        // Levels are those of single flips, which a normalised row has not.
+        true if changes.graph.normalisation().is_some() => Cap { level: 0.0, largest: f64::INFINITY },
+        true => Cap::new(z.value.abs() - slack(towards), pool),
+        false => Cap::default(),
+    };
     UnitBounds { lower, upper, cap }
 }
 
@@ -195,8 +281,15 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
     pool: &mut Vec<f64>,
 ) -> f64 {
     pool.clear();
+    // Flips that must be made in a row are no longer shared out.
+    let mut reserved = Vec::new();
     for (n, node, entries) in row() {
+        let start = pool.len();
         changes.extend(n, node, entries, upward, pool);
+        let least = changes.remaining.decided.least(node as u32);
+        if least > 0 {
+            reserved.extend(pool.drain(start..pool.len().min(start + least)));
+        }
     }
     let global = changes.global;
     if pool.len() > global {
@@ -205,6 +298,7 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
         }
         pool.truncate(global);
     }
+    pool.append(&mut reserved);
     pool.iter().sum()
 }
 
@@ -276,10 +370,25 @@ fn largest_changes_of(
     removals: &mut Vec<f64>,
 ) {
     let WeightColumn { weights, order } = column;
+    if graph.normalisation().is_some() {
+        let mut rows = RowChanges::default();
+        let exact = |weight: f64| Weighed { weight, error: 0.0 };
+        rows.fill(graph, remaining, node, order.iter().copied(), |d| exact(weights[d as usize]), true);
+        put(raise, &rows.menu.steps);
+        rows.fill(graph, remaining, node, order.iter().rev().copied(), |d| exact(-weights[d as usize]), true);
+        put(lower, &rows.menu.steps);
+        return;
+    }
     let upward = order.iter().map(|&d| (d, weights[d as usize]));
     fill(raise, remaining, graph.attributes(), node, upward, |d| -weights[d], removals);
     let downward = order.iter().rev().map(|&d| (d, -weights[d as usize]));
     fill(lower, remaining, graph.attributes(), node, downward, |d| weights[d], removals);
+}
+
+/// Copies a falling list into another, which is padded with zeros.
+fn put(into: &mut [f64], list: &[f64]) {
+    into.fill(0.0);
+    into.iter_mut().zip(list).for_each(|(slot, &step)| *slot = step);
 }
 
 /// Layer 2 of one slice in a branch of a search, nodes × units (docs/math.md (3.1)); `hidden` is anchored at the flips
@@ -318,6 +427,7 @@ pub fn first_hidden_in_branch(
             }
             terms.push(changes);
         }
+        let global = global.saturating_sub(decided.least_in_all());
         let changes = UnitChanges { terms, columns, graph, remaining, global };
         for m in 0..slice.nodes(2).len() {
             let at = m * width + unit;

@@ -23,6 +23,8 @@ pub struct Attributes {
     order: Vec<u32>,
     slot: Vec<u32>,
     norms: Vec<f64>,
+    /// The largest norm of all attributes, frozen ones included.
+    largest: f64,
     /// Groups of [`LANES`] rows, each group unit-major; the last one padded with zeros.
     groups: Vec<f64>,
     /// The same rows one by one, for single flips.
@@ -34,16 +36,17 @@ impl Attributes {
     /// Orders the rows by their norm (docs/math.md (4.8)).
     pub fn new(layer: &Layer, budget: &Budget) -> Attributes {
         let width = layer.outputs() * layer.passing.terms();
-        let mut ranked: Vec<(f64, u32)> = (0..layer.inputs() as u32)
-            .filter(|&d| !budget.is_frozen(d as usize))
-            .map(|d| (norm_above(layer.weights_of(d as usize)), d))
-            .collect();
+        let mut ranked: Vec<(f64, u32)> =
+            (0..layer.inputs() as u32).map(|d| (norm_above(layer.weights_of(d as usize)), d)).collect();
+        let largest = ranked.iter().fold(0.0, |largest: f64, of| largest.max(of.0));
+        ranked.retain(|of| !budget.is_frozen(of.1 as usize));
         ranked.sort_by(|x, y| y.0.total_cmp(&x.0));
         let mut attributes = Attributes {
             width,
             order: ranked.iter().map(|r| r.1).collect(),
             slot: vec![FROZEN; layer.inputs()],
             norms: ranked.iter().map(|r| r.0).collect(),
+            largest,
             groups: vec![0.0; ranked.len().div_ceil(LANES) * LANES * width],
             rows: vec![0.0; ranked.len() * width],
             arch: Arch::new(),
@@ -88,6 +91,11 @@ impl Attributes {
     /// `‖W_d‖`, not rounded below, falling along the order; 0 past the end (docs/math.md (4.8)).
     pub fn norm(&self, slot: usize) -> f64 {
         self.norms.get(slot).copied().unwrap_or(0.0)
+    }
+
+    /// The largest `‖W_d‖` of all attributes, whether they may be flipped or not.
+    pub fn largest_norm(&self) -> f64 {
+        self.largest
     }
 
     /// The losses of adding the attributes from place `first` (a multiple of 8) on: `radius·|w| − centre·w`; without a

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::bound::layer_bounds::LayerBounds;
-use crate::bound::line::capped::Cap;
+use crate::bound::line::capped::{Cap, change as capped_change};
 use crate::bound::line::envelope::{Envelope, ListedBudgets};
 use crate::problem::evaluator::Evaluator;
 use crate::problem::forward::Representation;
@@ -23,6 +23,15 @@ pub enum Assumption {
     Active,
     /// `z ≤ 0`.
     Inactive,
+}
+
+/// Slopes of a bound from above that is exact at the anchor, for the rise and the fall of the unit's input.
+#[derive(Clone, Copy, Debug)]
+pub struct Kink {
+    /// Per unit of a rise.
+    pub rise: f64,
+    /// Per unit of a fall.
+    pub fall: f64,
 }
 
 /// Values, errors and bounds of the units, nodes × units; unit `j` of the slice's `m`-th node is entry `m·width + j`.
@@ -80,6 +89,31 @@ impl Hidden {
     #[inline]
     pub fn is_linear(&self, at: usize) -> bool {
         !self.linear.is_empty() && self.linear[at % self.width]
+    }
+
+    /// The slopes of the anchored bound, in place of the capped one, where no level is known (docs/math.md (5.3)); as a
+    /// suggestion.
+    pub fn kink(&self, at: usize) -> Option<Kink> {
+        let (z, r, s) = (self.value[at], self.lower[at], self.upper[at]);
+        (self.cap[at] == Cap { level: 0.0, largest: f64::INFINITY }).then_some(match z < 0.0 {
+            true => Kink { rise: s / (s - z), fall: 0.0 },
+            false => Kink { rise: 1.0, fall: z / (z - r) },
+        })
+    }
+
+    /// By how much the bound on an activation from above that is exact at the anchor changes, if the unit's input changes
+    /// by `g`; as a suggestion.
+    pub fn capped_change(&self, at: usize, g: f64) -> f64 {
+        match self.kink(at) {
+            Some(Kink { rise, fall }) => {
+                if g > 0.0 {
+                    rise * g
+                } else {
+                    fall * g
+                }
+            }
+            None => capped_change(self.cap[at].level, self.value[at], g),
+        }
     }
 
     /// Number of units.

@@ -17,7 +17,6 @@
 
 use crate::bound::backward::{Backward, Sign};
 use crate::bound::hidden::{Assumption, Hidden};
-use crate::bound::line::capped::change as capped_change;
 use crate::bound::selection::Loss;
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
@@ -25,6 +24,7 @@ use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
+use crate::problem::rows::{Move, received};
 use crate::problem::slice::Slice;
 
 /// Weights in `[0, 1]` are multiples of `1/GRID`, so that `1 − w` is exact.
@@ -139,15 +139,30 @@ pub(crate) fn add_changes(
 ) {
     let layer = &network.layers()[0];
     let mut gains = Vec::new();
+    let mut add = |m: usize, gains: &[f64], share: f64| {
+        for (j, &g) in gains.iter().enumerate() {
+            let at = m * gains.len() + j;
+            change[at] += share * g;
+            capped[at] += share * hidden.capped_change(at, g);
+        }
+    };
+    if graph.normalisation().is_some() {
+        // The flips of a row act together: here all of them are made.
+        let flips: Vec<Flip> = shares.filter(|flip| flip.1 > 0.0).map(|flip| flip.0).collect();
+        for row in Move::all(graph, &flips) {
+            let sent = row.sent_change(graph, layer, &[]);
+            for (_, m, entries) in slice.rows_of(row.first()) {
+                received(layer, &sent, entries, &mut gains);
+                add(m, &gains, 1.0);
+            }
+        }
+        return;
+    }
     for (flip, share) in shares.filter(|flip| flip.1 > 0.0) {
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
         for (_, m, entries) in slice.rows_of(flip) {
             layer.changes(sign, entries, flip.attribute as usize, &mut gains);
-            for (j, &g) in gains.iter().enumerate() {
-                let at = m * gains.len() + j;
-                change[at] += share * g;
-                capped[at] += share * capped_change(hidden.cap[at].level, hidden.value[at], g);
-            }
+            add(m, &gains, share);
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::problem::flip::Flip;
 use crate::problem::forward::{Representation, forward};
 use crate::problem::graph::Graph;
 use crate::problem::limits::{Clock, Watch};
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
@@ -85,7 +86,8 @@ impl Prepared {
 
     /// The flips that are still open once some are fixed.
     pub(crate) fn search_space<'a>(&'a self, decided: &'a Decided) -> SearchSpace<'a> {
-        SearchSpace { graph: self.graph(), budget: self.budget(), decided, attributes: &self.attributes }
+        let layer = &self.network().layers()[0];
+        SearchSpace { graph: self.graph(), layer, budget: self.budget(), decided, attributes: &self.attributes }
     }
 
     /// The rows of `W(1)` in the order in which flips are searched.
@@ -148,6 +150,7 @@ impl Prepared {
     ) -> LayerBounds {
         let width = bounds.width;
         // Only from representation 2 to 3 the affine bounds of units are those of single layers.
+        let flips = !self.graph().normalisation().is_some();
         let capped = if l == 3 { bounds.lower.len() } else { 0 };
         bounds.caps = vec![Cap { level: 0.0, largest: f64::INFINITY }; capped];
         let mut no_caps = vec![Cap::default(); if l == 3 { 0 } else { bounds.lower.len() }];
@@ -161,7 +164,7 @@ impl Prepared {
             workspace.slice.cut(self.network(), l, nodes[row] as usize);
             workspace.selection.forget();
             workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &below[0]);
-            let nested = below.get(1).map(|third| {
+            let nested = below.get(1).filter(|_| flips).map(|third| {
                 let Workspace { slice, hidden, .. } = &*workspace;
                 Arc::new(Nested::new(self.network(), slice, hidden, &self.unperturbed[1], third))
             });
@@ -189,7 +192,7 @@ impl Prepared {
                         tighter(sign, self.evaluate_bent(nested, below, &[(unit, sign)], workspace), slot);
                     }
                 }
-                if l == 3 && lower[unit] < 0.0 && upper[unit] > 0.0 {
+                if l == 3 && flips && lower[unit] < 0.0 && upper[unit] > 0.0 {
                     caps[unit] = self.nested_cap(unit, self.unperturbed[1].entry(nodes[row] as usize, unit), workspace);
                 }
             }
@@ -246,7 +249,9 @@ impl Prepared {
     pub(crate) fn nested(&self, workspace: &mut Workspace) -> Option<Arc<Nested>> {
         let Workspace { slice, nested, .. } = workspace;
         let bounds = self.activation_bounds();
-        let third = bounds.get(1).filter(|_| slice.top() > 3)?;
+        // Bends are those of single flips, which a normalised row has not.
+        let flips = !self.graph().normalisation().is_some();
+        let third = bounds.get(1).filter(|_| flips && slice.top() > 3)?;
         let made = || {
             let mut hidden = Hidden::default();
             hidden.load(slice, &self.unperturbed[0], &bounds[0]);
@@ -351,7 +356,9 @@ impl Prepared {
     /// time do the same work, and none waits for another.
     pub(crate) fn prepare_paths(&self) {
         if self.paths.get().is_none() {
-            let _ = self.paths.set(Paths::new(self.network()));
+            // Paths add up single flips.
+            let paths = if self.graph().normalisation().is_some() { None } else { Paths::new(self.network()) };
+            let _ = self.paths.set(paths);
         }
     }
 
@@ -414,16 +421,35 @@ impl Prepared {
         if watch.is_late() {
             return Enclosure { value: f64::NEG_INFINITY, error: 0.0 };
         }
-        *loss_error = relaxed.spread(slice, self.unperturbed[0].width, self.attributes.norm(0), slopes);
+        let width = self.unperturbed[0].width;
+        *loss_error = if self.graph().normalisation().is_some() {
+            relaxed.spread(slice, width, self.attributes.largest_norm(), slopes) * self.row_error(slice)
+        } else {
+            relaxed.spread(slice, width, self.attributes.norm(0), slopes)
+        };
         // T(loss) of (1.6): the inner maximum of the dual in closed form.
         let loss = selection.select_until(&self.search_space(decided), slice, slopes, Some(watch));
         // Each of the flips that the budget allows may lose more than was computed, selected or not.
         let local: usize = slice.nodes(1).iter().map(|&n| self.budget().local(n as usize)).sum();
         let flips = local.min(self.budget().global());
+        if loss == f64::NEG_INFINITY {
+            // There is nothing in the branch.
+            return Enclosure { value: f64::INFINITY, error: 0.0 };
+        }
         let mut total = relaxed.base;
         total.add(-loss);
         total.allow(flips as f64 * *loss_error + error_of(selection.flips().len(), loss));
         total.close()
+    }
+
+    /// How many times the error of a single flip's loss covers each flip of a normalised row: itself, and its part of the
+    /// change of all other entries, which is no more than that of as many entries as there are flips
+    /// (docs/math.md (21.7)).
+    fn row_error(&self, slice: &Slice) -> f64 {
+        let entries = |n: &u32| self.graph().attributes().row(*n as usize).len() + self.budget().local(*n as usize);
+        let longest = slice.nodes(1).iter().map(entries).max().unwrap_or(0);
+        // The sum of a row has so many more roundings.
+        4.0 * (longest as f64 + 8.0)
     }
 
     /// A lower bound of the relaxed objective over all perturbations but the one that was selected by the last

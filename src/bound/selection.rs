@@ -12,10 +12,12 @@ use crate::bound::attributes::Attributes;
 use crate::bound::line::capped::CapCorrection;
 use crate::bound::line::envelope::EnvelopeCorrection;
 use crate::bound::nested::NestedLoss;
+use crate::bound::row_selection::RowSelection;
 use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
+use crate::problem::layer::Layer;
 use crate::problem::limits::Watch;
 use crate::problem::matrix::PatternRows;
 use crate::problem::slice::Slice;
@@ -69,6 +71,8 @@ impl Ord for RowNorm {
 pub struct SearchSpace<'a> {
     /// The unperturbed graph: it says whether a flip adds or removes.
     pub graph: &'a Graph,
+    /// The first layer of the network.
+    pub layer: &'a Layer,
     /// The budget before any flip is fixed.
     pub budget: &'a Budget,
     /// Flips that a branch has made or ruled out; the first use up budget.
@@ -170,6 +174,7 @@ pub struct Selection {
     row: Vec<Loss>,
     scores: Vec<f64>,
     waiting: Vec<RowNorm>,
+    rows: RowSelection,
 }
 
 impl Selection {
@@ -192,6 +197,10 @@ impl Selection {
             self.kept.clear();
             return 0.0;
         };
+        if space.graph.normalisation().is_some() {
+            let loss = self.rows.select(space, global, slice, slopes, watch, &mut self.kept);
+            return if watch.is_some_and(Watch::was_late) { f64::INFINITY } else { loss };
+        }
         let seed = self.seed_threshold(space, global, slice, slopes);
         self.search(space, global, slice, slopes, seed, watch);
         // Under cancellation the search may compute a seed's loss smaller than it was above and miss it. Fewer than `Q`
@@ -308,7 +317,7 @@ impl Selection {
         norm: f64,
         mut threshold: f64,
     ) {
-        let SearchSpace { graph, budget, decided, attributes } = space;
+        let SearchSpace { graph, budget, decided, attributes, .. } = space;
         let width = attributes.width();
         let node = slice.nodes(1)[row];
         let capacity = decided.local(budget, node).unwrap_or(0).min(global);

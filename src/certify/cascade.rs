@@ -312,7 +312,9 @@ impl Certifier {
             let objective = pairs.objective(at);
             workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], bounds);
             workspace.multipliers.start(&workspace.slice, self.unperturbed());
-            workspace.multipliers.bend(&workspace.slice, self.unperturbed());
+            if !self.graph().normalisation().is_some() {
+                workspace.multipliers.bend(&workspace.slice, self.unperturbed());
+            }
             for round in 0..ROUNDS {
                 let Workspace { slice, backward, multipliers, hidden, .. } = &mut *workspace;
                 if round == 0 || self.network().depth() > 3 {
@@ -415,7 +417,8 @@ impl Certifier {
             details: FlipDetails { paper_certifies: paper, anchored_certifies: anchored, masters: cost.masters },
             contradiction: self.contradiction(target, pairs),
         };
-        result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks));
+        let cap = !self.graph().normalisation().is_some();
+        result.evidence = self.settings.proofs.then(|| evidence(&result, pairs, breaks, cap));
         (result, breaks.map(|pair| pair.class))
     }
 }
@@ -453,12 +456,13 @@ fn minimum(pair: &ClassPair) -> Option<Minimum> {
 }
 
 /// The claim that the pairs of a node show, with its proof.
-fn evidence(result: &NodeResult, pairs: &[ClassPair], breaks: Option<&ClassPair>) -> Evidence {
+fn evidence(result: &NodeResult, pairs: &[ClassPair], breaks: Option<&ClassPair>, cap: bool) -> Evidence {
     let claim = match (result.verdict, breaks) {
         (Verdict::Robust, _) => {
             let trees = pairs.iter().map(|pair| {
-                // Where no bound was kept, the checker is asked about the capped bound, and splits are added as needed.
-                let capped = || PairProof::leaf(Leaf { cap: true, ..Leaf::default() });
+                // Where no bound was kept, the checker is asked about the bound that is exact at the anchor, capped where that is possible,
+                // and splits are added as needed.
+                let capped = || PairProof::leaf(Leaf { cap, ..Leaf::default() });
                 let PairProof(tree) = pair.proof.clone().unwrap_or_else(|_| capped());
                 ClassProof { class: pair.class as u32, tree }
             });

@@ -20,6 +20,7 @@ use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
 use crate::collective::solver::Solution;
+use crate::problem::ProblemError;
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
 
@@ -126,8 +127,19 @@ pub struct Collective<'a> {
 impl<'a> Collective<'a> {
     /// Of the nodes that count: what is known of each by itself under the certifier's local budget, and the class that
     /// it is to keep.
-    pub fn new(certifier: &'a Certifier, nodes: &'a [(Base, usize)], settings: Settings) -> Collective<'a> {
-        Collective { prepared: certifier.prepared(), nodes, settings, stop: certifier.settings.stop.clone() }
+    ///
+    /// # Errors
+    /// If rows are normalised: bounds of one attack add up single flips.
+    pub fn new(
+        certifier: &'a Certifier,
+        nodes: &'a [(Base, usize)],
+        settings: Settings,
+    ) -> Result<Collective<'a>, ProblemError> {
+        let prepared = certifier.prepared();
+        if prepared.graph().normalisation().is_some() {
+            return Err(ProblemError::Normalised { what: "one attack on the whole graph is" });
+        }
+        Ok(Collective { prepared, nodes, settings, stop: certifier.settings.stop.clone() })
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

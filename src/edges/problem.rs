@@ -101,6 +101,9 @@ impl EdgeProblem {
         if network.width(1) != graph.attribute_count() {
             return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
         }
+        if graph.normalisation().is_some() {
+            return Err(ProblemError::Normalised { what: "removed edges are" }.into());
+        }
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
         }

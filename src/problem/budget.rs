@@ -257,6 +257,19 @@ pub struct Decided {
     pub flipped: Vec<Flip>,
     /// Not made.
     pub kept: Vec<Flip>,
+    /// How many flips are made in some rows, each listed once.
+    pub rows: Vec<RowLimits>,
+}
+
+/// How many flips a branch makes in a row, those that it has made included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLimits {
+    /// The row.
+    pub node: u32,
+    /// At least so many.
+    pub least: usize,
+    /// At most so many.
+    pub most: usize,
 }
 
 impl Decided {
@@ -267,8 +280,40 @@ impl Decided {
 
     /// `q_n` that is left; `None` if more was used than there is.
     pub fn local(&self, budget: &Budget, node: u32) -> Option<usize> {
-        let used = self.flipped.iter().filter(|flip| flip.node == node).count();
-        budget.local(node as usize).checked_sub(used)
+        let most = self.limits(node).map_or(usize::MAX, |limits| limits.most);
+        budget.local(node as usize).min(most).checked_sub(self.used(node))
+    }
+
+    fn used(&self, node: u32) -> usize {
+        self.flipped.iter().filter(|flip| flip.node == node).count()
+    }
+
+    fn limits(&self, node: u32) -> Option<&RowLimits> {
+        self.rows.iter().find(|limits| limits.node == node)
+    }
+
+    /// How many flips must still be made in the row of a node.
+    pub fn least(&self, node: u32) -> usize {
+        self.limits(node).map_or(0, |limits| limits.least.saturating_sub(self.used(node)))
+    }
+
+    /// How many flips must still be made in all.
+    pub fn least_in_all(&self) -> usize {
+        self.rows.iter().map(|limits| self.least(limits.node)).sum()
+    }
+
+    /// The same with at most, or more than, `count` flips in a row.
+    pub fn limit_row(&mut self, node: u32, count: usize, more: bool) {
+        if self.limits(node).is_none() {
+            self.rows.push(RowLimits { node, least: 0, most: usize::MAX });
+        }
+        for limits in self.rows.iter_mut().filter(|limits| limits.node == node) {
+            if more {
+                limits.least = limits.least.max(count + 1);
+            } else {
+                limits.most = limits.most.min(count);
+            }
+        }
     }
 
     /// Has this flip been fixed?
@@ -278,7 +323,22 @@ impl Decided {
 
     /// Are the flips made within the budget?
     pub fn admissible(&self, budget: &Budget) -> bool {
-        self.global(budget).is_some() && self.flipped.iter().all(|flip| self.local(budget, flip.node).is_some())
+        let possible =
+            |limits: &RowLimits| self.local(budget, limits.node).is_some_and(|local| self.least(limits.node) <= local);
+        self.global(budget).is_some_and(|global| self.least_in_all() <= global)
+            && self.flipped.iter().all(|flip| self.local(budget, flip.node).is_some())
+            && self.rows.iter().all(possible)
+    }
+
+    /// May these flips, which the budget admits, be made in the branch?
+    pub fn contains(&self, flips: &[Flip]) -> bool {
+        let within = |limits: &RowLimits| {
+            let made = flips.iter().filter(|flip| flip.node == limits.node).count();
+            (limits.least..=limits.most).contains(&made)
+        };
+        self.flipped.iter().all(|flip| flips.contains(flip))
+            && !self.kept.iter().any(|flip| flips.contains(flip))
+            && self.rows.iter().all(within)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::problem::forward::Representation;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::objective::Objective;
+use crate::problem::rows::{Move, Sent};
 use crate::problem::slice::Slice;
 
 /// One representation of the slice under a perturbation: values, their errors, and room to add.
@@ -77,6 +78,9 @@ impl Evaluator {
         let (of, terms) = (&problem.network().layers()[0], problem.network().layers()[0].passing.terms());
         self.magnitude.clear();
         self.magnitude.resize(layer.value.len(), 0.0);
+        if problem.graph().normalisation().is_some() {
+            return self.first_normalised(problem, slice, flips);
+        }
         for flip in flips {
             let present = problem.graph().attributes().contains(flip.node as usize, flip.attribute);
             let sign = if present { -1.0 } else { 1.0 };
@@ -98,6 +102,36 @@ impl Evaluator {
             if size > 0.0 {
                 // |unperturbed| ≤ |perturbed| + changes
                 *e = *e * (1.0 + 1e-9) + error_of(terms * flips.len() + 2, 2.0 * size + z.abs());
+            }
+        }
+    }
+
+    /// The same where rows are normalised: what a row sends after its flips takes the place of what it sent before
+    /// (docs/math.md (21.2)).
+    fn first_normalised(&mut self, problem: &Problem, slice: &Slice, flips: &[Flip]) {
+        let of = &problem.network().layers()[0];
+        let (width, layer) = (of.outputs(), &mut self.layers[0]);
+        let (mut before, mut after) = (Sent::default(), Sent::default());
+        let (mut roundings, moves) = (0, Move::all(problem.graph(), flips));
+        for row in &moves {
+            let Some(n) = slice.position(row.node()) else { continue };
+            roundings = roundings.max(before.fill(problem.graph(), of, row.node(), &[]));
+            roundings = roundings.max(after.fill(problem.graph(), of, row.node(), flips));
+            for (_, m, entries) in slice.reaching(n) {
+                for (k, a) in entries.iter().enumerate() {
+                    for j in 0..width {
+                        let at = k * width + j;
+                        layer.value[m * width + j] += a * (after.value[at] - before.value[at]);
+                        let size = a.abs() * (after.size[at] + before.size[at] + FLOOR) + f64::MIN_POSITIVE;
+                        self.magnitude[m * width + j] += size;
+                    }
+                }
+            }
+        }
+        let terms = of.passing.terms() * moves.len() + roundings + 4;
+        for ((e, &size), &z) in layer.error.iter_mut().zip(&self.magnitude).zip(&layer.value) {
+            if size > 0.0 {
+                *e = *e * (1.0 + 1e-9) + error_of(terms, 2.0 * size + z.abs());
             }
         }
     }

@@ -8,6 +8,8 @@
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 
+use gcnproof_files::Normalisation;
+
 use crate::number::dyadic::Dyadic;
 use crate::number::rounding::norm_above;
 use crate::problem::flip::Flip;
@@ -16,6 +18,7 @@ use crate::problem::limits::Watch;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network};
 use crate::problem::objective::Objective;
+use crate::problem::rows::{Move, attributes_after};
 use crate::problem::slice::Slice;
 
 /// A matrix of exact numbers, row-major.
@@ -71,7 +74,14 @@ impl Sums {
             let terms = (0..layer.passing.terms()).map(|k| k * layer.inputs());
             let units = terms.flat_map(|first| (0..layer.outputs()).map(move |j| (first, j)));
             let weight = &layer.weight;
-            units.map(|(first, j)| Dyadic::sum_of(present.iter().map(|&d| weight.get(first + d as usize, j)))).collect()
+            let sum = |(first, j)| Dyadic::sum_of(present.iter().map(|&d| weight.get(first + d as usize, j)));
+            match graph.normalisation() {
+                Normalisation::None => units.map(sum).collect(),
+                normalised => {
+                    let entry = Dyadic::from(normalised.entry(present.len()));
+                    units.map(|unit| &sum(unit) * &entry).collect()
+                }
+            }
         })
     }
 }
@@ -206,6 +216,10 @@ impl ExactProblem<'_> {
                 z.values[m * width + j] = value.clone();
             }
         }
+        if self.graph.normalisation().is_some() {
+            self.move_rows(units, flips, &mut z)?;
+            return Some(z);
+        }
         for &flip in flips {
             self.look()?;
             let present = self.graph.attributes().contains(flip.node as usize, flip.attribute);
@@ -223,6 +237,31 @@ impl ExactProblem<'_> {
             }
         }
         Some(z)
+    }
+
+    /// Adds what flips change where rows are normalised: what a row sends after them, less what it sent before
+    /// (docs/math.md (21.2)). None once the deadline has passed.
+    fn move_rows(&self, units: &[usize], flips: &[Flip], z: &mut ExactMatrix) -> Option<()> {
+        let layer = &self.network.layers()[0];
+        let width = layer.outputs();
+        for row in Move::all(self.graph, flips) {
+            self.look()?;
+            let Some(n) = self.slice.position(row.node()) else { continue };
+            let after = attributes_after(self.graph, row.node(), flips);
+            let entry = Dyadic::from(self.graph.normalisation().entry(after.clone().count()));
+            let before = self.sums.of(self.graph, self.network, row.node() as usize);
+            for k in 0..layer.passing.terms() {
+                let first = k * layer.inputs();
+                for &j in units {
+                    let sent = Dyadic::sum_of(after.clone().map(|d| layer.weight.get(first + d as usize, j)));
+                    let change = &(&sent * &entry) - &before[k * width + j];
+                    for (_, m, entries) in self.slice.reaching(n).filter(|reached| reached.2[k] != 0.0) {
+                        z.add(m, j, &(&change * &Dyadic::from(entries[k])));
+                    }
+                }
+            }
+        }
+        Some(())
     }
 
     /// The unperturbed pre-activations of unit `j` at all nodes of representation 2; none once the deadline has passed.

@@ -53,7 +53,7 @@ struct Sent {
 /// `Ĥ(2), …, Ĥ(L)` of the whole graph (docs/math.md (1.1)).
 pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
     let mut representations: Vec<Representation> = Vec::with_capacity(network.layers().len());
-    let attributes = |n: usize| graph.attributes().row(n).len();
+    let attributes = |n: usize| attribute_roundings(graph, n);
     for (index, layer) in network.layers().iter().enumerate() {
         representations.push(match representations.last() {
             None => pass(layer, &send_attributes(graph, layer), attributes),
@@ -66,7 +66,12 @@ pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
     representations
 }
 
-/// `X W_k`: sums of rows of `W_k`.
+/// How many roundings what a row of attributes sends has passed: one for each attribute, and one where it is normalised.
+fn attribute_roundings(graph: &Graph, node: usize) -> usize {
+    graph.attributes().row(node).len() + usize::from(graph.normalisation().is_some())
+}
+
+/// `X W_k`: sums of rows of `W_k`, times the entry of a normalised row.
 fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
     let (width, terms) = (layer.outputs(), layer.passing.terms());
     let mut sent = Sent::zeros(graph.node_count() * width * terms, 0);
@@ -80,6 +85,12 @@ fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
                     *v += w;
                     *m += w.abs();
                 }
+            }
+            if graph.normalisation().is_some() {
+                let entry = graph.normalisation().entry(attributes.row(n).len());
+                value.iter_mut().for_each(|v| *v *= entry);
+                // The floor stands for what underflows here.
+                magnitude.iter_mut().for_each(|m| *m = *m * entry + FLOOR);
             }
         },
     );
@@ -153,7 +164,7 @@ pub fn first_magnitudes<'a>(
     first: &'a Representation,
     m: usize,
 ) -> impl Iterator<Item = f64> + 'a {
-    let most = layer.passing.row(m).map(|(n, _)| graph.attributes().row(n).len()).max().unwrap_or(0);
+    let most = layer.passing.row(m).map(|(n, _)| attribute_roundings(graph, n)).max().unwrap_or(0);
     let roundings = roundings(layer, m, most);
     first.errors(m).iter().map(move |&error| magnitude_of(roundings, error))
 }

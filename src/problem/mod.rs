@@ -18,6 +18,7 @@ pub mod operator;
 pub mod partition;
 pub mod passing;
 pub mod polynomial;
+pub mod rows;
 pub mod slice;
 
 use std::sync::Arc;
@@ -72,6 +73,12 @@ pub enum ProblemError {
         budget: usize,
         /// Attributes of the graph.
         graph: usize,
+    },
+    /// Rows of attributes are normalised, which this attacker is not decided for.
+    #[error("the rows of the attributes are divided by their sums, and {what} not decided for such graphs")]
+    Normalised {
+        /// The attacker with its verb: `removed edges are`.
+        what: &'static str,
     },
     /// There is no such node.
     #[error("there is no node {node}: the graph has {nodes} (ids start at 0)")]

@@ -184,7 +184,7 @@ pub(super) fn operator_of(rule: &str, matrices: &BTreeMap<String, Operator>) -> 
     }
     match rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
         Some(inner) => Operator::polynomial(inner, |base| operator_of(base, matrices)),
-        None => rule.parse(),
+        None => rule.parse().map_err(|problem| format!("{problem}, matrix:NAME")),
     }
 }
 

@@ -38,6 +38,8 @@ pub struct ProofFile<H: FileHeader = Header> {
     bytes: u64,
     /// The header, until it is written.
     header: Option<H>,
+    /// Was the file made by us, and is nothing in it yet?
+    is_new: bool,
 }
 
 impl<H: FileHeader> ProofFile<H> {
@@ -46,13 +48,11 @@ impl<H: FileHeader> ProofFile<H> {
     /// # Errors
     /// If the file cannot be used, or must not be overwritten.
     pub fn open(path: &Path, header: &H, mode: Mode) -> Result<ProofFile<H>, ProofError> {
-        let unwritable = |source| ProofError::Unwritable { file: name(path), source };
-        let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let file = options.map_err(unwritable)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(ProofError::Locked { file: name(path) }),
-            // Not every file system can lock.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
+        let is_new = !path.exists();
+        let mut file = locked(path)?;
+        // A run that made the file, and was refused, may have removed it before we had the lock.
+        if !path.exists() {
+            file = locked(path)?;
         }
         let mut proofs = ProofFile {
             path: path.to_owned(),
@@ -64,6 +64,7 @@ impl<H: FileHeader> ProofFile<H> {
             unproved: BTreeMap::new(),
             bytes: 0,
             header: Some(header.clone()),
+            is_new,
         };
         if mode != Mode::Force {
             proofs.inherit(header, mode)?;
@@ -163,6 +164,7 @@ impl<H: FileHeader> ProofFile<H> {
         } else {
             &self.pending
         };
+        self.is_new = false;
         self.file.write_all(bytes).map_err(|source| self.unwritable(source))?;
         self.bytes += bytes.len() as u64;
         self.pending.clear();
@@ -231,6 +233,26 @@ impl<H: FileHeader> ProofFile<H> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A run that is refused before its first proof leaves no file behind.
+impl<H: FileHeader> Drop for ProofFile<H> {
+    fn drop(&mut self) {
+        if self.is_new {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Opens a file that no other run writes to.
+fn locked(path: &Path) -> Result<File, ProofError> {
+    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let file = options.map_err(|source| ProofError::Unwritable { file: name(path), source })?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ProofError::Locked { file: name(path) }),
+        // Not every file system can lock.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 

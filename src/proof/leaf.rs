@@ -136,7 +136,9 @@ fn write(
     let Workspace { slice, hidden, backward, local_bounds, .. } = workspace;
     let (coefficients, errors) = backward.coefficients();
     let chords = &workspace.multipliers.chords;
-    let mut leaf = Leaf { exponent, cap: true, nested: !chords.is_empty(), ..Leaf::default() };
+    // Levels are those of single flips, which a normalised row has not.
+    let cap = !prepared.graph().normalisation().is_some();
+    let mut leaf = Leaf { exponent, cap, nested: !chords.is_empty(), ..Leaf::default() };
     for (at, &w) in weights.iter().enumerate() {
         let node = slice.nodes(2)[at / hidden.width];
         let multiplier: Multiplier = (2, node, (at % hidden.width) as u32, numerator(w, exponent));

@@ -101,6 +101,7 @@ fn extended(path: &Path, split: &Step, second: bool) -> Path {
                 path.decided.flipped.push((node, attribute));
             }
         }
+        Step::Row(node, count) => path.decided.limit_row(node, count as usize, second),
         Step::Leaf(_) | Step::Hints(_) => {}
     }
     path.units.sort_unstable();

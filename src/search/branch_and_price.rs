@@ -4,6 +4,7 @@
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
+use crate::problem::rows::Move;
 
 use super::branch_bounds::anchor;
 use super::finish::{follow_attack, split_on};
@@ -35,7 +36,7 @@ pub(crate) fn search_pair(
     }
     let objective = pairs.objective(at);
     workspace.backward.run(prepared.network(), &workspace.slice, prepared.activation_bounds(), &objective);
-    let (size, pool) = (pairs[at].size(), pairs[at].attack.flips.clone());
+    let (size, pool) = (pairs[at].size(), Move::all(prepared.graph(), &pairs[at].attack.flips));
     let trace = (proofs && pairs[at].proof.is_err()).then(|| Trace::new(pairs[at].goal()));
     let mut search = PairSearch {
         prepared,

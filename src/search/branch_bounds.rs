@@ -10,6 +10,7 @@ use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::line::envelope::ListedBudgets;
 use crate::bound::mixture::Multipliers;
 use crate::bound::workspace::Workspace;
+use crate::problem::budget::Decided;
 
 use super::pair_search::{BranchBounds, PairSearch};
 use super::tree::Branch;
@@ -29,7 +30,8 @@ pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
     let prepared = search.prepared;
     let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, watch, .. } = &mut *search.workspace;
     hidden.load(slice, &prepared.unperturbed()[0], &prepared.activation_bounds()[0]);
-    let fixed = !branch.decided.flipped.is_empty() || !branch.decided.kept.is_empty();
+    let Decided { flipped, kept, rows } = &branch.decided;
+    let fixed = !flipped.is_empty() || !kept.is_empty() || !rows.is_empty();
     if fixed {
         hidden.anchor_at(evaluator);
         // Fixed flips shrink the budget; R and S follow.

@@ -1,5 +1,7 @@
 //! The choice of what a branch is split on: the sign of a unit, or a flip.
 
+use std::collections::BTreeMap;
+
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::workspace::Workspace;
 use crate::problem::flip::Flip;
@@ -8,11 +10,14 @@ use crate::problem::matrix::PatternRows;
 use super::cuts::envelope_values;
 use super::master::Suggestion;
 use super::pair_search::PairSearch;
-use super::point::point;
+use super::point::suggested_point;
 use super::tree::{Branch, Split};
 
 /// Perturbations of a branch up to which they are tried one by one.
 const FEW: usize = 2048;
+
+/// By so much the numbers of flips in a row differ, as a variance, that the branch is split on them.
+const SPREAD: f64 = 0.2;
 
 /// Branches of a tree before that is considered.
 const PATIENCE: usize = 64;
@@ -25,8 +30,11 @@ pub(super) fn choose_split(
     coefficients: &[f64],
     suggestion: &Suggestion,
 ) -> Option<Split> {
+    if let Some(split) = row_split(search, branch, suggestion) {
+        return Some(split);
+    }
     let Workspace { hidden, slice, selection, .. } = &*search.workspace;
-    let (change, capped) = point(search.prepared, &suggestion.flips, search.workspace);
+    let (change, capped) = suggested_point(search.prepared, suggestion, &branch.decided, search.workspace);
     let envelopes = envelope_values(search.prepared, &suggestion.flips, search.workspace);
     let least = 1e-9 * search.size.min(1.0);
     let loosest = loosest(hidden, coefficients, &change, &capped, &envelopes, least);
@@ -45,6 +53,31 @@ pub(super) fn choose_split(
         .or_else(|| selected.find(|flip| !branch.decided.fixes(*flip)))
         .or_else(|| any_flip(search, branch, slice.nodes(1)))
         .map(Split::Flip)
+}
+
+/// Where rows are normalised: on the number of flips in the row in which the relaxed attacker's moves differ most in theirs.
+/// Moves of few and of many flips give a row very different entries, and what lies between is far from both.
+pub(super) fn row_split(search: &PairSearch, branch: &Branch, suggestion: &Suggestion) -> Option<Split> {
+    let mut rows: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
+    for (column, share) in &suggestion.moves {
+        let cost = column.cost() as f64;
+        let [mean, square] = rows.entry(column.node()).or_default();
+        *mean += share * cost;
+        *square += share * cost * cost;
+    }
+    let spread = |[mean, square]: [f64; 2]| square - mean * mean;
+    let (node, sums) = rows.into_iter().max_by(|x, y| spread(x.1).total_cmp(&spread(y.1)).then(y.0.cmp(&x.0)))?;
+    if spread(sums) < SPREAD || few_left(search, branch) {
+        return None;
+    }
+    let decided = &branch.decided;
+    let used = decided.flipped.iter().filter(|flip| flip.node == node).count();
+    let most = decided.local(search.prepared.budget(), node)?.min(decided.global(search.prepared.budget())?);
+    let least = decided.least(node);
+    if most <= least {
+        return None;
+    }
+    Some(Split::Row(node, used + (sums[0] as usize).clamp(least, most - 1)))
 }
 
 /// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?
@@ -85,7 +118,9 @@ fn is_free(search: &PairSearch, branch: &Branch, flip: Flip) -> bool {
 /// The flip that is still possible and can change most; none if the rest changes nothing.
 fn any_flip(search: &PairSearch, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
     let attributes = search.prepared.attributes();
-    let heaviest = (0..attributes.count()).take_while(|&slot| attributes.norm(slot) > 0.0);
+    // An attribute without weights changes all entries of a normalised row.
+    let rows = search.prepared.graph().normalisation().is_some();
+    let heaviest = (0..attributes.count()).take_while(|&slot| rows || attributes.norm(slot) > 0.0);
     heaviest.map(|slot| attributes.attribute(slot)).find_map(|attribute| {
         let mut flips = nodes.iter().map(|&node| Flip { node, attribute });
         flips.find(|flip| is_free(search, branch, *flip))

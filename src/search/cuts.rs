@@ -16,6 +16,7 @@ use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 use super::column_generation::{Pricing, generate, unknown};
@@ -94,7 +95,7 @@ impl Pricing<SimplexMaster<'_>> for EnvelopePricing<'_, '_, '_> {
         &self.search.workspace.slice
     }
 
-    fn price(&mut self, master: &mut SimplexMaster, mut found: Suggestion) -> Vec<Flip> {
+    fn price(&mut self, master: &mut SimplexMaster, mut found: Suggestion) -> Vec<Move> {
         let EnvelopePricing { search, cuts, chords, .. } = self;
         self.rounds += 1;
         let mut merged = cuts.known.clone();
@@ -111,7 +112,7 @@ impl Pricing<SimplexMaster<'_>> for EnvelopePricing<'_, '_, '_> {
             return Vec::new();
         }
         let new = unknown(master, selected);
-        new.iter().for_each(|flip| search.remember(*flip));
+        new.iter().for_each(|column| search.remember(column));
         if self.rounds < MASTERS { new } else { Vec::new() }
     }
 }

@@ -44,7 +44,9 @@ pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weigh
     let global = branch.decided.global(budget).unwrap_or(0);
     let locals = search.workspace.slice.nodes(1).iter().map(|&n| branch.decided.local(budget, n).unwrap_or(0));
     // A proof has no lines for a single flip: there the search continues down to single perturbations.
-    let single = global.min(locals.sum()) == 1 && search.trace.is_none();
+    // Nor has a normalised row.
+    let flips = !search.prepared.graph().normalisation().is_some();
+    let single = global.min(locals.sum()) == 1 && search.trace.is_none() && flips;
     let mut flips = Vec::new();
     let tries: &[Option<&[f64]>] = if single { &[None] } else { &[Some(weights), None] };
     for &multipliers in tries {

@@ -90,7 +90,7 @@ pub(crate) fn restart(
         // The evaluator is left at the best set, where slopes are taken.
         prepared.logits(&best, workspace).for_each(drop);
         workspace.linearised.selection.forget();
-        steepest_at(prepared, objective, &Decided { flipped: Vec::new(), kept: best.clone() }, workspace);
+        steepest_at(prepared, objective, &Decided { kept: best.clone(), ..Decided::default() }, workspace);
         let mut others = workspace.linearised.selection.flips().to_vec();
         others.sort_by(|x, y| y.loss.total_cmp(&x.loss));
         // Another half each time, and the same in every run.

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bound::hidden::{Assumption, Hidden};
+use crate::bound::hidden::{Assumption, Hidden, Kink};
 use crate::bound::line::capped;
 use crate::bound::line::envelope::{Envelope, ListedBudgets, ListedFlip};
 use crate::bound::selection::SearchSpace;
@@ -21,6 +21,7 @@ use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Layer;
+use crate::problem::rows::{Move, received};
 use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
@@ -38,6 +39,8 @@ struct Affine {
     new: [f64; 2],
     anchor: f64,
     level: f64,
+    /// In place of a level, where there is none.
+    kink: Option<Kink>,
 }
 
 impl Affine {
@@ -45,7 +48,17 @@ impl Affine {
     /// `x = 0`, and the part times `x`.
     #[inline]
     fn change(&self, g: f64) -> [f64; 2] {
-        let capped = if self.capped == [0.0; 2] { 0.0 } else { capped::change(self.level, self.anchor, g) };
+        let capped = match self.kink {
+            _ if self.capped == [0.0; 2] => 0.0,
+            Some(Kink { rise, fall }) => {
+                if g > 0.0 {
+                    rise * g
+                } else {
+                    fall * g
+                }
+            }
+            None => capped::change(self.level, self.anchor, g),
+        };
         [self.slope[0] * g + self.capped[0] * capped, self.slope[1] * g + self.capped[1] * capped]
     }
 
@@ -122,6 +135,17 @@ pub struct Suggestion {
     pub value: f64,
     /// How much of each flip the relaxed attacker makes, in `[0, 1]`.
     pub flips: Vec<(Flip, f64)>,
+    /// The same of moves; empty where each is a single flip.
+    pub moves: Vec<(Move, f64)>,
+}
+
+/// Shares of flips from shares of moves: where rows are normalised, a flip may stand in several.
+pub(super) fn flip_shares(moves: &[(Move, f64)]) -> Vec<(Flip, f64)> {
+    let mut shares: BTreeMap<Flip, f64> = BTreeMap::new();
+    for (column, share) in moves {
+        column.flips().for_each(|flip| *shares.entry(flip).or_default() += share);
+    }
+    shares.into_iter().map(|(flip, share)| (flip, share.min(1.0))).collect()
 }
 
 /// A relaxed margin as a linear function of the activations of representation 2, as the backward pass leaves it.
@@ -157,9 +181,9 @@ pub struct SimplexMaster<'a> {
     with_envelope: Vec<usize>,
 }
 
-/// A flip that is known: its own variable, and what it changes in the units of the nodes that it reaches.
+/// A move that is known: its own variable, and what it changes in the units of the nodes that it reaches.
 struct FlipRow {
-    flip: Flip,
+    column: Move,
     plus: usize,
     reach: Vec<(usize, Vec<f64>)>,
     /// What the flip changes in the envelopes of units: the part that is there for `x = 0`, and the part times `x`.
@@ -325,6 +349,7 @@ fn unit(hidden: &Hidden, at: usize, a: f64, envelopes: &Envelopes) -> Affine {
                 capped: [a, -a],
                 anchor: z,
                 level: hidden.cap[at].level,
+                kink: hidden.kink(at),
                 ..Affine::default()
             };
             line.under(envelopes, at, a)
@@ -336,17 +361,11 @@ impl Master for SimplexMaster<'_> {
     type Suggestion = Suggestion;
 
     /// One more row `s_i ≥ loss_i(x) − ρ − η_n` (docs/math.md (6.1)).
-    fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip) {
-        let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
-        let sign = if present { -1.0 } else { 1.0 };
-        let changes = |(_, m, entries): (usize, usize, &[f64])| {
-            let mut changes = Vec::new();
-            self.layer.changes(sign, entries, flip.attribute as usize, &mut changes);
-            (m, changes)
-        };
-        let reach: Vec<(usize, Vec<f64>)> = slice.rows_of(flip).map(changes).collect();
+    fn add(&mut self, space: &SearchSpace, slice: &Slice, column: Move) {
+        let flip = column.first();
+        let reach = reached(space, self.layer, slice, &column);
         let mut fixed = 0.0;
-        let mut coefficients = vec![(self.rho, 1.0)];
+        let mut coefficients = vec![(self.rho, column.cost() as f64)];
         for (m, changes) in &reach {
             for (j, &g) in changes.iter().enumerate() {
                 let at = m * self.width + j;
@@ -367,7 +386,7 @@ impl Master for SimplexMaster<'_> {
             }
         }
         // The local budget needs a multiplier only where it binds before the global one does.
-        let local = space.decided.local(space.budget, flip.node).unwrap_or(0);
+        let local = local_columns(space, flip.node);
         if local < self.global {
             let simplex = &mut self.simplex;
             let eta =
@@ -377,14 +396,14 @@ impl Master for SimplexMaster<'_> {
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_opposite(plus, 0.0);
         self.simplex.add_row(&coefficients, fixed, plus, minus);
-        self.rows.push(FlipRow { flip, plus, reach, envelope_slopes });
+        self.rows.push(FlipRow { column, plus, reach, envelope_slopes });
     }
 
-    fn knows(&self, flip: Flip) -> bool {
-        self.rows.iter().any(|row| row.flip == flip)
+    fn knows(&self, column: &Move) -> bool {
+        self.rows.iter().any(|row| row.column == *column)
     }
 
-    fn solve(&mut self, _: &SearchSpace, _: &Slice) -> Suggestion {
+    fn solve(&mut self, space: &SearchSpace, _: &Slice) -> Suggestion {
         loop {
             let optimal = self.simplex.maximise(50 * (self.rows.len() + 10));
             let improving = self.improving();
@@ -397,10 +416,42 @@ impl Master for SimplexMaster<'_> {
             Some(variable) => self.simplex.value(variable),
             None => self.resting[at],
         });
-        Suggestion {
-            weights: weights.collect(),
-            value: self.constant + self.simplex.objective(),
-            flips: self.rows.iter().map(|row| (row.flip, self.share(row))).collect(),
+        let (weights, value) = (weights.collect(), self.constant + self.simplex.objective());
+        if space.graph.normalisation().is_some() {
+            let moves: Vec<(Move, f64)> = self.rows.iter().map(|row| (row.column.clone(), self.share(row))).collect();
+            return Suggestion { weights, value, flips: flip_shares(&moves), moves };
         }
+        let flips = self.rows.iter().map(|row| (row.column.first(), self.share(row))).collect();
+        Suggestion { weights, value, flips, moves: Vec::new() }
     }
+}
+
+/// How many columns of a node may be taken together: the flips that are left there, or one move of a normalised row.
+pub(super) fn local_columns(space: &SearchSpace, node: u32) -> usize {
+    if space.graph.normalisation().is_some() {
+        return 1;
+    }
+    space.decided.local(space.budget, node).unwrap_or(0)
+}
+
+/// What a move changes in the units of the nodes that it reaches.
+pub(super) fn reached(space: &SearchSpace, layer: &Layer, slice: &Slice, column: &Move) -> Vec<(usize, Vec<f64>)> {
+    let flip = column.first();
+    if space.graph.normalisation().is_some() {
+        let sent = column.sent_change(space.graph, layer, &space.decided.flipped);
+        let changes = |(_, m, entries): (usize, usize, &[f64])| {
+            let mut changes = Vec::new();
+            received(layer, &sent, entries, &mut changes);
+            (m, changes)
+        };
+        return slice.rows_of(flip).map(changes).collect();
+    }
+    let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
+    let sign = if present { -1.0 } else { 1.0 };
+    let changes = |(_, m, entries): (usize, usize, &[f64])| {
+        let mut changes = Vec::new();
+        layer.changes(sign, entries, flip.attribute as usize, &mut changes);
+        (m, changes)
+    };
+    slice.rows_of(flip).map(changes).collect()
 }

@@ -14,6 +14,7 @@ use crate::number::rounding::{Account, error_of};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 use super::column_generation::{Master, Pricing, generate, unknown};
@@ -66,11 +67,11 @@ struct RelaxedPricing<'a> {
 
 impl RelaxedPricing<'_> {
     /// The flips whose columns are added next: those of the last selection.
-    fn selected(&self, master: &impl Master) -> Vec<Flip> {
+    fn selected(&self, master: &impl Master) -> Vec<Move> {
         if self.best.is_met() || self.stop.is_set() {
             return Vec::new();
         }
-        unknown(master, self.workspace.selection.flips().iter().map(|loss| loss.flip))
+        unknown(master, self.workspace.selection.flips().iter().map(|loss| loss.flip.into()))
     }
 }
 
@@ -79,7 +80,7 @@ impl Pricing<SimplexMaster<'_>> for RelaxedPricing<'_> {
         &self.workspace.slice
     }
 
-    fn price(&mut self, master: &mut SimplexMaster, suggestion: Suggestion) -> Vec<Flip> {
+    fn price(&mut self, master: &mut SimplexMaster, suggestion: Suggestion) -> Vec<Move> {
         let RelaxedPricing { prepared, workspace, best, .. } = self;
         best.masters += 1;
         let shares = within_budget(prepared.budget(), suggestion.flips);
@@ -104,7 +105,7 @@ impl Pricing<LayeredMaster<'_>> for RelaxedPricing<'_> {
         &self.workspace.slice
     }
 
-    fn price(&mut self, master: &mut LayeredMaster, _: f64) -> Vec<Flip> {
+    fn price(&mut self, master: &mut LayeredMaster, _: f64) -> Vec<Move> {
         let RelaxedPricing { prepared, objective, bounds, workspace, best, .. } = self;
         best.masters += 1;
         let shares = within_budget(prepared.budget(), master.flips());

@@ -6,6 +6,7 @@ use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
+use crate::problem::rows::Move;
 use crate::proof::leaf::leaf;
 
 use super::limits::{Clock, Limits};
@@ -78,8 +79,8 @@ pub(super) struct PairSearch<'a, 'p> {
     pub(super) last: Enclosure,
     /// Prices of envelopes that branches have passed on.
     pub(super) kept: usize,
-    /// Flips that have mattered, the latest last.
-    pub(super) pool: Vec<Flip>,
+    /// Moves that have mattered, the latest last.
+    pub(super) pool: Vec<Move>,
     pub(super) masters: usize,
     /// Branches that were looked at.
     pub(super) branches: usize,
@@ -148,8 +149,7 @@ impl PairSearch<'_, '_> {
     /// The first flip of the best perturbation that is left to be made in a branch that may contain it.
     pub(super) fn next_of_attack(&self, branch: &Branch) -> Option<Flip> {
         let (fixed, flips) = (&branch.decided, &self.pair().attack.flips);
-        let inside =
-            fixed.flipped.iter().all(|flip| flips.contains(flip)) && !fixed.kept.iter().any(|f| flips.contains(f));
+        let inside = fixed.contains(flips);
         flips.iter().copied().find(|flip| inside && !fixed.flipped.contains(flip))
     }
 
@@ -197,7 +197,7 @@ impl PairSearch<'_, '_> {
     /// Evaluates suggested multipliers: the bound that they give over all flips, and the flips that attain it. These
     /// flips and the master's fractional attack, rounded, are tried on the true network; a bound that is large enough
     /// is recorded for the proof.
-    pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Flip>) {
+    pub(super) fn try_multipliers(&mut self, branch: &Branch, suggestion: &Suggestion) -> (f64, Vec<Move>) {
         let prepared = self.prepared;
         self.masters += 1;
         prepared.mix(&suggestion.weights, self.workspace);
@@ -210,7 +210,7 @@ impl PairSearch<'_, '_> {
         if bound > self.pair().goal() {
             self.record_leaf(branch, self.pair().class, &suggestion.weights);
         }
-        (bound, selected)
+        (bound, Move::all(prepared.graph(), &selected))
     }
 
     /// A difference that is none, between bounds of this size.
@@ -218,16 +218,31 @@ impl PairSearch<'_, '_> {
         1e-10 * (self.size.min(1.0) + bound.abs())
     }
 
-    /// The columns that a master starts with: the latest flips of the pool, `count` and a few more.
-    pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Flip> {
-        let latest = self.pool.iter().rev().take(count.saturating_add(POOL)).copied();
-        latest.filter(|flip| !decided.fixes(*flip)).collect()
+    /// The columns that a master starts with: the latest moves of the pool, `count` and a few more, that may still be made.
+    pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Move> {
+        let budget = self.prepared.budget();
+        let latest = self.pool.iter().rev().take(count.saturating_add(POOL));
+        let fits = |column: &&Move| {
+            let local = || decided.local(budget, column.node()).unwrap_or(0).min(count);
+            !column.flips().any(|flip| decided.fixes(flip))
+                && (column.cost() == 1 || column.cost() <= local())
+                && column.cost() >= decided.least(column.node())
+        };
+        latest.filter(fits).cloned().collect()
     }
 
-    /// The latest flips are the most useful ones.
-    pub(super) fn remember(&mut self, flip: Flip) {
-        self.pool.retain(|known| *known != flip);
-        self.pool.push(flip);
+    /// The latest moves are the most useful ones.
+    pub(super) fn remember(&mut self, column: &Move) {
+        self.pool.retain(|known| known != column);
+        self.pool.push(column.clone());
+    }
+
+    /// Remembers what the relaxed attacker makes.
+    pub(super) fn remember_made(&mut self, suggestion: &Suggestion) {
+        suggestion.moves.iter().filter(|made| made.1 > 0.0).for_each(|(column, _)| self.remember(column));
+        if suggestion.moves.is_empty() {
+            suggestion.flips.iter().filter(|made| made.1 > 0.0).for_each(|&(flip, _)| self.remember(&flip.into()));
+        }
     }
 
     /// The relaxed attacker's point, rounded to whole flips.
@@ -235,7 +250,7 @@ impl PairSearch<'_, '_> {
         let budget = self.prepared.budget();
         let mut shares = suggestion.flips.clone();
         shares.sort_by(|x, y| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0)));
-        let mut attack = Decided { flipped: branch.decided.flipped.clone(), kept: Vec::new() };
+        let mut attack = Decided { flipped: branch.decided.flipped.clone(), ..Decided::default() };
         for (flip, share) in shares {
             if share < 1e-3 || attack.global(budget).is_none_or(|left| left == 0) {
                 break;

@@ -6,12 +6,14 @@ use crate::bound::mixture::add_changes;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::{Account, FLOOR, error_of};
+use crate::problem::budget::Decided;
 use crate::problem::evaluator::Evaluator;
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 use super::layered::master::LayeredMaster;
+use super::master::{Suggestion, reached};
 
 /// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards
 /// the middle of some points of the true network, which all lie inside.
@@ -34,6 +36,30 @@ pub(super) fn point(prepared: &Prepared, flips: &[(Flip, f64)], workspace: &Work
     let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
     let shares = flips.iter().copied();
     add_changes(prepared.graph(), prepared.network(), slice, hidden, shares, &mut change, &mut capped);
+    (change, capped)
+}
+
+/// The same for what a master suggests in a branch: shares of flips, or where rows are normalised of moves.
+pub(super) fn suggested_point(
+    prepared: &Prepared,
+    suggestion: &Suggestion,
+    decided: &Decided,
+    workspace: &Workspace,
+) -> (Vec<f64>, Vec<f64>) {
+    if suggestion.moves.is_empty() {
+        return point(prepared, &suggestion.flips, workspace);
+    }
+    let Workspace { hidden, slice, .. } = workspace;
+    let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
+    for (column, share) in suggestion.moves.iter().filter(|made| made.1 > 0.0) {
+        for (m, gains) in reached(&prepared.search_space(decided), &prepared.network().layers()[0], slice, column) {
+            for (j, &g) in gains.iter().enumerate() {
+                let at = m * gains.len() + j;
+                change[at] += share * g;
+                capped[at] += share * hidden.capped_change(at, g);
+            }
+        }
+    }
     (change, capped)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
-use crate::problem::flip::Flip;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 use super::branching::choose_split;
@@ -32,7 +32,7 @@ impl Pricing<SimplexMaster<'_>> for BranchPricing<'_, '_, '_> {
         &self.search.workspace.slice
     }
 
-    fn price(&mut self, master: &mut SimplexMaster, suggestion: Suggestion) -> Vec<Flip> {
+    fn price(&mut self, master: &mut SimplexMaster, suggestion: Suggestion) -> Vec<Move> {
         let BranchPricing { search, branch, .. } = self;
         self.rounds += 1;
         let (bound, selected) = search.try_multipliers(branch, &suggestion);
@@ -46,7 +46,7 @@ impl Pricing<SimplexMaster<'_>> for BranchPricing<'_, '_, '_> {
             return Vec::new();
         }
         let new = unknown(master, selected);
-        new.iter().for_each(|flip| search.remember(*flip));
+        new.iter().for_each(|column| search.remember(column));
         new
     }
 }
@@ -77,12 +77,9 @@ pub(super) fn price(search: &mut PairSearch, branch: &Branch, made: Enclosure, g
     if search.settled(best) {
         return search.closed(best);
     }
-    for &(flip, share) in &suggestion.flips {
-        if share > 0.0 {
-            search.remember(flip);
-        }
-    }
-    if !search.is_near(best) {
+    search.remember_made(&suggestion);
+    // Envelopes are made of single flips.
+    if !search.is_near(best) && suggestion.moves.is_empty() {
         best = tighten_by_envelopes(search, branch, global, &coefficients, best, &mut suggestion);
     }
     if search.settled(best) {

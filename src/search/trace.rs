@@ -96,6 +96,10 @@ impl Trace {
                             tree.push(Step::Flip(flip.node, flip.attribute));
                             false
                         }
+                        Split::Row(node, count) => {
+                            tree.push(Step::Row(node, count as u32));
+                            false
+                        }
                     };
                     for side in [!first, first] {
                         let child = self.children.get(&(serial, side)).ok_or(Missing::SearchNotOver)?;

@@ -39,6 +39,8 @@ pub enum Split {
     Above(UnitPlace),
     /// Whether a flip is made.
     Flip(Flip),
+    /// Whether more than so many flips are made in the row of a node.
+    Row(u32, usize),
 }
 
 /// An open node of the search tree.
@@ -192,6 +194,7 @@ pub fn search(limits: &Limits, clock: &Clock, evaluator: &mut impl BranchEvaluat
                         Split::Above(place) => child.above.push((place, side)),
                         Split::Flip(flip) if side => child.decided.flipped.push(flip),
                         Split::Flip(flip) => child.decided.kept.push(flip),
+                        Split::Row(node, count) => child.decided.limit_row(node, count, side),
                     }
                     waiting.push(child);
                 }

@@ -159,7 +159,7 @@ fn no_proof_about_one_attack_for_all_is_written_unless_it_is_accepted() {
         let known = bases(&certifier, &all, global, || false, |_| ()).unwrap().unwrap();
         let known: Vec<_> = known.into_iter().map(|base| (base.clone(), certifier.predicted(base.node))).collect();
         let settings = Settings { rows: Rows::Provable, ..Settings::default() };
-        let work = Collective::new(&certifier, &known, settings);
+        let work = Collective::new(&certifier, &known, settings).unwrap();
         let mut header = case.header(None);
         header.budget.global = global as u64;
         let subject = Subject { graph: &case.graph, model: &case.other, header, attacked_nodes: None, nodes: None };

@@ -176,7 +176,7 @@ impl Case {
     fn with(&self, settings: Settings) -> Outcome {
         let rows = settings.rows;
         let settings = Settings { attacked_nodes: self.attacked_nodes, swaps: Some(300), ..settings };
-        let work = Collective::new(&self.certifier, &self.nodes, settings);
+        let work = Collective::new(&self.certifier, &self.nodes, settings).unwrap();
         let outcome = work.at(self.problem.budget.global(), &[]).unwrap();
         let seed = self.seed;
         assert!(
@@ -256,7 +256,7 @@ fn programs_enclose_brute_force() {
 fn nothing_breaks_without_flips() {
     for case in (0..400).filter_map(case) {
         let settings = Settings { listed: 0, ..Settings::default() };
-        let outcome = Collective::new(&case.certifier, &case.nodes, settings).at(0, &[]).unwrap();
+        let outcome = Collective::new(&case.certifier, &case.nodes, settings).unwrap().at(0, &[]).unwrap();
         let tied = case.nodes.iter().filter(|(base, _)| base.needed == 0).count();
         assert_eq!((outcome.bound, outcome.broken.len(), outcome.flips.len()), (tied, tied, 0), "seed {}", case.seed);
     }
@@ -267,7 +267,7 @@ fn nothing_breaks_without_flips() {
 fn curves_rise() {
     for case in (0..120).filter_map(case) {
         let settings = Settings { swaps: Some(300), ..Settings::default() };
-        let work = Collective::new(&case.certifier, &case.nodes, settings);
+        let work = Collective::new(&case.certifier, &case.nodes, settings).unwrap();
         let mut before: Option<Outcome> = None;
         for q in 0..=case.problem.budget.global().min(3) {
             let flips = before.as_ref().map_or(Vec::new(), |outcome| outcome.flips.clone());

@@ -14,6 +14,10 @@ pub enum TrainError {
     #[error("the graph has no labels: there is nothing to learn from")]
     #[diagnostic(help("save an array `labels` with one class per node into the graph file; -1 means unknown"))]
     NoLabels,
+    /// Rows that are divided by their sums.
+    #[error("the rows of the attributes are divided by their sums: training is on 0/1 attributes")]
+    #[diagnostic(help("train in PyTorch Geometric and certify that model, or read the attributes with --binarize"))]
+    Normalised,
     /// A classifier needs two classes.
     #[error("the labels name {classes} class: a classifier needs at least two")]
     #[diagnostic(help("check the array `labels` of the graph file"))]

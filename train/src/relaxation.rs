@@ -167,8 +167,9 @@ impl Certificate<'_> {
         self.spread(slice, &mut tape);
         let decided = Decided::default();
         let (graph, budget, attributes) = (self.graph, self.budget, self.attributes);
-        tape.bound -=
-            selection.select(&SearchSpace { graph, budget, decided: &decided, attributes }, slice, &tape.slopes);
+        let layer = &self.network.layers()[0];
+        let space = SearchSpace { graph, layer, budget, decided: &decided, attributes };
+        tape.bound -= selection.select(&space, slice, &tape.slopes);
         for loss in selection.flips() {
             let (node, attribute) = (loss.flip.node, loss.flip.attribute);
             let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };

@@ -48,6 +48,9 @@ impl<'a> Trainer<'a> {
         passing: &[Operator],
     ) -> Result<Trainer<'a>, TrainError> {
         settings.check()?;
+        if graph.normalisation().is_some() {
+            return Err(TrainError::Normalised);
+        }
         let chance = SeededRandom::new(settings.seed).of(WEIGHTS);
         let biases = SeededRandom::new(settings.seed).of(BIASES);
         let mut inputs = graph.attribute_count();

@@ -126,7 +126,7 @@ impl Session<'_> {
                 return exactly(&target, &objective, &stated.hints()?, weights);
             }
             Step::Leaf(leaf) => self.scope().short(&path, &leaf)?,
-            Step::Unit(..) | Step::Flip(..) => return Err(Reason::Incomplete),
+            Step::Unit(..) | Step::Flip(..) | Step::Row(..) => return Err(Reason::Incomplete),
         };
         // Without splits every perturbation takes the path.
         let Some((hints, constant, step)) = self.target.relaxed(&objective, &path, &short) else {

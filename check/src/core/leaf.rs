@@ -53,7 +53,7 @@ impl Target<'_> {
     pub fn bound(&self, objective: &[(u32, i8)], path: &Path, hints: &ExactHints) -> Result<Option<Dyadic>, Reason> {
         let mut bound = None;
         let then = |total: &Dyadic, losses: &Losses| {
-            bound = Some(total - &losses.largest()?);
+            bound = losses.largest()?.map(|loss| total - &loss);
             Ok(())
         };
         self.meter.while_held(|| self.relaxed(objective, path, hints, then))?;

@@ -108,13 +108,13 @@ impl Losses<'_> {
     ///
     /// # Errors
     /// If that is too expensive.
-    pub fn largest(&self) -> Result<Dyadic, Reason> {
+    pub fn largest(&self) -> Result<Option<Dyadic>, Reason> {
         if self.free.network.is_normalised() {
             return self.of_rows();
         }
         let mut total = self.free.paid(&self.hints.price);
         self.exceeding(&self.hints.price, |_, excess| total += &excess)?;
-        Ok(total)
+        Ok(Some(total))
     }
 
     /// Every free flip that loses more than its price, and by how much more.

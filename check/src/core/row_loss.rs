@@ -10,11 +10,11 @@ use crate::statement::Integers;
 use crate::verdict::Reason;
 
 impl Losses<'_> {
-    /// `T` where rows are normalised.
+    /// `T` where rows are normalised; none where the flips that must be made in a row cannot be.
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
-    pub(super) fn of_rows(&self) -> Result<Dyadic, Reason> {
+    pub(super) fn of_rows(&self) -> Result<Option<Dyadic>, Reason> {
         let slice = self.free.slice;
         let mut parts = Vec::new();
         for (place, &node) in slice.nodes(1).iter().enumerate() {
@@ -22,24 +22,29 @@ impl Losses<'_> {
             if self.free.left(node) == 0 {
                 continue;
             }
-            if let Some(flips) = self.row_flips(place).map_err(told)? {
-                let menu = Rc::new(self.free.menu(place, &flips).map_err(told)?);
+            let least = self.free.decided.least(node);
+            if let Some(flips) = self.row_flips(place, least > 0).map_err(told)? {
+                if flips.additions.len() + flips.removals.len() < least {
+                    return Ok(None);
+                }
+                let menu = Rc::new(self.free.menu(place, &flips, least).map_err(told)?);
                 parts.push(Part { node, factor: Dyadic::from(1), menu });
             }
         }
         self.free.meter.look()?;
-        Ok(self.free.rows_lose(&parts, &self.hints.price))
+        Ok(Some(self.free.rows_lose(&parts, &self.hints.price, false)))
     }
 
-    /// What single flips of a row lose, and the row as a whole; `None` where nothing that it sends is followed.
-    fn row_flips(&self, place: usize) -> Result<Option<Flips>, Reason> {
+    /// What single flips of a row lose, and the row as a whole; `None` where nothing that it sends is followed and no flip must
+    /// be made.
+    fn row_flips(&self, place: usize, must: bool) -> Result<Option<Flips>, Reason> {
         let Free { network, slice, sent, meter, .. } = *self.free;
         let [plus, minus] = self.slopes(place, None);
         // A fall that is at least the rise makes the loss convex, and no smaller.
         let minus = plus.iter().zip(minus).map(|(plus, minus)| minus.max(plus.clone())).collect();
         let slopes = Slopes::new([plus, minus]);
         let kinked = self.kinks(place).next().is_some();
-        if !kinked && slopes.both.iter().flatten().all(Dyadic::is_zero) {
+        if !kinked && !must && slopes.both.iter().flatten().all(Dyadic::is_zero) {
             return Ok(None);
         }
         let node = slice.nodes(1)[place];

@@ -26,11 +26,14 @@ const REMEMBERED: u64 = 1 << 26;
 /// A column of what the row at a place sends, a direction, and how many flips may be made.
 type Key = (usize, usize, bool, usize);
 
+/// Flips, and `U` and `V` after them.
+type AfterFlips = (Decided, Rc<Vec<Vec<Reach>>>);
+
 /// What is remembered of a slice with normalised rows.
 #[derive(Default)]
 pub struct Reaches {
     /// `U` and `V` where no prices are stated, after the flips that were asked about last.
-    last: RefCell<Option<(Decided, Rc<Vec<Vec<Reach>>>)>>,
+    last: RefCell<Option<AfterFlips>>,
     /// Menus of rows of which nothing is decided, and their bytes.
     menus: RefCell<(HashMap<Key, Rc<Menu>>, u64)>,
 }
@@ -90,16 +93,44 @@ struct Corner {
 }
 
 /// `L_n` of a row, by its corners up to the largest loss.
-pub struct Menu(Vec<Corner>);
+pub struct Menu {
+    /// What must be lost: so many flips, and `L(k)` of these.
+    base: (usize, Dyadic),
+    /// Corners of what is lost beyond.
+    corners: Vec<Corner>,
+}
 
 impl Menu {
-    /// `max(0, max_k (factor·L(k) − price·k))`.
+    /// `max_k (factor·L(k) − price·k)` over all `k` that may be, which is 0 at least where none must.
     fn above(&self, factor: &Dyadic, price: &Dyadic) -> Dyadic {
+        let (least, loss) = &self.base;
+        let base = &(factor * loss) - &(price * &Dyadic::from(*least));
+        &base + &self.beyond(factor, price)
+    }
+
+    /// The same where no flip must be made, and only those beyond `reserved` have the price.
+    fn above_reserved(&self, factor: &Dyadic, price: &Dyadic, reserved: usize) -> Dyadic {
+        let (mut best, mut before) = (Dyadic::ZERO, 0);
+        for corner in &self.corners {
+            let paid = price * &Dyadic::from(corner.flips.saturating_sub(reserved));
+            best = best.max(&(factor * &corner.loss) - &paid);
+            if before < reserved && reserved < corner.flips {
+                // Every flip from there to the corner loses at least the rate.
+                let rest = &corner.rate * &Dyadic::from(corner.flips - reserved);
+                best = best.max(factor * &(&corner.loss - &rest));
+            }
+            before = corner.flips;
+        }
+        best
+    }
+
+    /// `max(0, max_k (factor·L(k) − price·k))` of the flips beyond those that must be made.
+    fn beyond(&self, factor: &Dyadic, price: &Dyadic) -> Dyadic {
         let at = |corner: &Corner| &(factor * &corner.loss) - &(price * &Dyadic::from(corner.flips));
         // Rates are rounded down, so that the best corner is not before these; from there on the function rises up to it.
-        let sure = self.0.iter().take_while(|corner| &corner.rate * factor > *price).count();
-        let mut best = sure.checked_sub(1).map_or(Dyadic::ZERO, |last| at(&self.0[last]));
-        for corner in &self.0[sure..] {
+        let sure = self.corners.iter().take_while(|corner| &corner.rate * factor > *price).count();
+        let mut best = sure.checked_sub(1).map_or(Dyadic::ZERO, |last| at(&self.corners[last]));
+        for corner in &self.corners[sure..] {
             let next = at(corner);
             if next <= best {
                 break;
@@ -110,7 +141,8 @@ impl Menu {
     }
 
     fn bytes(&self) -> u64 {
-        Dyadic::bytes(self.0.iter().flat_map(|corner| [&corner.loss, &corner.rate])) + 8 * self.0.len() as u64
+        Dyadic::bytes(self.corners.iter().flat_map(|corner| [&corner.loss, &corner.rate]))
+            + 8 * self.corners.len() as u64
     }
 }
 
@@ -148,6 +180,18 @@ where
     (1..=most.min(additions.len() + removals.len())).map_while(exactly).collect()
 }
 
+/// `L(least)`, and the corners of what is lost beyond, with `L(1)`, `L(2)`, … given; there are `least` of them.
+fn beyond<N>(losses: Vec<N>, least: usize) -> (N, Vec<(usize, N)>)
+where
+    N: Clone + Ord + From<u32>,
+    for<'n> &'n N: Sub<&'n N, Output = N> + Mul<&'n N, Output = N>,
+{
+    let Some(last) = least.checked_sub(1) else { return (N::from(0), corners(losses)) };
+    let base = losses.get(last).cloned().unwrap_or_else(|| N::from(0));
+    let rest = losses.iter().skip(least).map(|loss| loss - &base).collect();
+    (base, corners(rest))
+}
+
 /// The corners of the least concave function that is 0 at 0 and not below a list, up to its largest value.
 fn corners<N>(list: Vec<N>) -> Vec<(usize, N)>
 where
@@ -177,7 +221,7 @@ impl Free<'_> {
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
-    pub fn menu(&self, place: usize, flips: &Flips) -> Result<Menu, Reason> {
+    pub fn menu(&self, place: usize, flips: &Flips, least: usize) -> Result<Menu, Reason> {
         let Flips { additions, removals, whole } = flips;
         let (left, own) = (self.left(self.slice.nodes(1)[place]), self.sent[place].count);
         let ways = (additions.len() + 1) * (removals.len() + 1);
@@ -189,13 +233,13 @@ impl Free<'_> {
         let exponent = scales.exponent + numbers.exponent;
         // Sums of products, and of these differences times numbers of flips.
         let bits = scales.bits + numbers.bits + 2 * ((additions.len() + removals.len() + 2).ilog2() as usize + 1) + 3;
-        let corners = match (&scales.small, &numbers.small) {
+        let (base, corners) = match (&scales.small, &numbers.small) {
             (Some(scales), Some(numbers)) if bits < 127 => {
                 self.meter.spend(STEP + 4 * ways as u64)?;
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
-                let found = corners(losses(scales, added, removed, [&whole[0], &whole[1]], left));
-                found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect()
+                let (base, found) = beyond(losses(scales, added, removed, [&whole[0], &whole[1]], left), least);
+                (IBig::from(base), found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect::<Vec<_>>())
             }
             _ => {
                 self.meter.spend(STEP + ways as u64 * (64 + (bits / 64 * scales.bits.div_ceil(64)) as u64))?;
@@ -207,7 +251,7 @@ impl Free<'_> {
                 let numbers: Vec<IBig> = numbers.iter().map(at).collect();
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
-                corners(losses(&scales, added, removed, [&whole[0], &whole[1]], left))
+                beyond(losses(&scales, added, removed, [&whole[0], &whole[1]], left), least)
             }
         };
         let corner = |pair: &[(usize, IBig)]| {
@@ -218,27 +262,42 @@ impl Free<'_> {
             let rate = Dyadic::new(short.parts().0 / IBig::from(flips - before), short.parts().1);
             Some(Corner { flips: *flips, loss, rate })
         };
-        Ok(Menu(corners.windows(2).filter_map(corner).collect()))
+        let base = (least, Dyadic::new(base, exponent));
+        Ok(Menu { base, corners: corners.windows(2).filter_map(corner).collect() })
     }
 
-    /// Rule 1 for whole rows: no admissible set of free flips loses more. Without prices the best one is taken, about.
-    pub fn rows_lose(&self, parts: &[Part], prices: &ExactPrices) -> Dyadic {
-        let chosen = prices.are_unstated().then(|| ExactPrices { every: self.best(parts), nodes: Vec::new() });
+    /// Rule 1 for whole rows: no admissible set of free flips loses more. Without prices the best one is taken, about. With `reach`, rows
+    /// in which flips must be made may also be left as they are: what these flips take of the budget is taken all the same.
+    pub fn rows_lose(&self, parts: &[Part], prices: &ExactPrices, reach: bool) -> Dyadic {
+        let chosen = prices.are_unstated().then(|| ExactPrices { every: self.best(parts, reach), nodes: Vec::new() });
         let prices = chosen.as_ref().unwrap_or(prices);
-        parts.iter().fold(self.paid(prices), |sum, part| &sum + &part.menu.above(&part.factor, &prices.of(part.node)))
+        let mut total = self.paid(prices);
+        if reach {
+            total += &-&(&prices.every * &Dyadic::from(self.decided.least_in_all()));
+        }
+        for Part { node, factor, menu } in parts {
+            total += &match reach {
+                false => menu.above(factor, &prices.of(*node)),
+                // A price of the node itself is paid for all of its flips.
+                true => menu.above_reserved(factor, &prices.of(*node), self.decided.least(*node)),
+            };
+        }
+        total
     }
 
     /// The price at which the rows would make about `Q'` flips.
-    fn best(&self, parts: &[Part]) -> Dyadic {
+    fn best(&self, parts: &[Part], reach: bool) -> Dyadic {
         let mut rates: Vec<(Dyadic, usize)> = Vec::new();
         for part in parts {
-            let mut before = 0;
-            for corner in &part.menu.0 {
-                rates.push((&corner.rate * &part.factor, corner.flips - before));
+            let (mut before, reserved) = (0, if reach { self.decided.least(part.node) } else { 0 });
+            for corner in &part.menu.corners {
+                let count = corner.flips.saturating_sub(reserved)
+                    - before.max(reserved).min(corner.flips).saturating_sub(reserved);
+                rates.push((&corner.rate * &part.factor, count));
                 before = corner.flips;
             }
         }
-        let left = self.decided.left_in_all(self.budget).unwrap_or(0);
+        let left = self.decided.left_in_all(self.budget).unwrap_or(0).saturating_sub(self.decided.least_in_all());
         let all = rates.iter().fold(0, |sum: usize, rate| sum.saturating_add(rate.1));
         if all <= left {
             return Dyadic::ZERO;
@@ -270,7 +329,7 @@ impl Free<'_> {
                     let parts = parts.map(|pair| self.part(pair, unit, upward, memory, &own));
                     let parts = parts.collect::<Result<Vec<Part>, Reason>>()?;
                     self.meter.look()?;
-                    Ok(self.rows_lose(&parts, prices))
+                    Ok(self.rows_lose(&parts, prices, true))
                 };
                 let [up, down] = stated(node, unit as u32);
                 row.push(Reach { up: reach(true, &up)?, down: reach(false, &down)? });
@@ -286,7 +345,7 @@ impl Free<'_> {
         let place = pair[0].place();
         let node = self.slice.nodes(1)[place];
         let [link] = pair else {
-            let menu = Rc::new(self.menu(place, &self.overlapping_flips(pair, unit, upward)?)?);
+            let menu = Rc::new(self.menu(place, &self.overlapping_flips(pair, unit, upward)?, 0)?);
             return Ok(Part { node, factor: Dyadic::from(1), menu });
         };
         let column = link.part(self.network.widths[2]).start + unit;
@@ -294,7 +353,7 @@ impl Free<'_> {
         let upward = upward == link.entry.is_positive();
         let memory = if self.decided.fixed_in(node).next().is_some() { own } else { memory };
         let key = (place, column, upward, self.left(node));
-        let menu = memory.menu(key, || self.menu(place, &self.column_flips(place, column, upward)))?;
+        let menu = memory.menu(key, || self.menu(place, &self.column_flips(place, column, upward), 0))?;
         Ok(Part { node, factor: link.entry.exact().size(), menu })
     }
 

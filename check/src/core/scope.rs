@@ -31,6 +31,11 @@ impl Scope<'_> {
         self.slice.place(1, node).map(|_| ()).ok_or(Reason::HintNode(node))
     }
 
+    /// Refuses a node whose row does not concern the target, or is not normalised.
+    pub fn row(&self, node: u32) -> Result<(), Reason> {
+        if self.network.is_normalised() { self.node(node) } else { Err(Reason::HintNode(node)) }
+    }
+
     /// Refuses what is no permitted flip of the slice.
     pub fn flip(&self, flip: Flip) -> Result<Flip, Reason> {
         self.budget.require(flip)?;

@@ -36,6 +36,7 @@ impl Scope<'_> {
             match step {
                 &Step::Unit(layer, node, unit) => drop(self.unit((layer, node, unit)).map_err(here)?),
                 &Step::Flip(node, attribute) => drop(self.flip((node, attribute)).map_err(here)?),
+                &Step::Row(node, _) => self.row(node).map_err(here)?,
                 Step::Leaf(_) | Step::Hints(_) => {
                     leaf(at, &path(&open)).map_err(here)?;
                     while open.pop_if(|split| split.1).is_some() {}
@@ -78,6 +79,7 @@ fn path(open: &[(&Step, bool)]) -> Path {
                 path.decided.fixed.push((node, attribute));
                 path.decided.flipped.extend(second.then_some((node, attribute)));
             }
+            Step::Row(node, count) => path.decided.limit_row(node, count as usize, *second),
             Step::Leaf(_) | Step::Hints(_) => {}
         }
     }

@@ -16,7 +16,17 @@ pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
     let mut file = File::open(path).map_err(unreadable)?;
     let mut start = Vec::new();
     file.by_ref().take(64).read_to_end(&mut start).map_err(unreadable)?;
-    if let Some((_, problem)) = ENCODINGS.iter().find(|(mark, _)| start.starts_with(mark)) {
+    if start.starts_with(b"\x1f\x8b") {
+        // `gunzip FILE` wants a name that ends in .gz.
+        let plain = path.with_extension("plain.jsonl");
+        return Err(format!(
+            "{0}: is compressed with gzip, and proofs are read plain or as zstd: unpack it with `gunzip < {0} > {1}`",
+            path.display(),
+            plain.display()
+        ));
+    }
+    if start.starts_with(b"\xef\xbb\xbf") {
+        let problem = "begins with a byte order mark, which an editor has added: save it as UTF-8 without one";
         return Err(format!("{}: {problem}", path.display()));
     }
     match other(&start) {
@@ -29,12 +39,6 @@ pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
         None => Ok(Cursor::new(start).chain(file)),
     }
 }
-
-/// How a file begins that was written anew by another program, and what is to be done about it.
-const ENCODINGS: [(&[u8], &str); 2] = [
-    (b"\x1f\x8b", "is compressed with gzip, and proofs are read plain or as zstd: `gunzip` it first"),
-    (b"\xef\xbb\xbf", "begins with a byte order mark, which an editor has added: save it as UTF-8 without one"),
-];
 
 /// Why a folder is no file of proofs; `collective` writes one for each budget into a folder.
 fn folder(path: &Path) -> Option<String> {

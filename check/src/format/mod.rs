@@ -138,6 +138,8 @@ pub enum Step {
     Unit(u32, u32, u32),
     /// `[node, attribute]`: first it is not flipped, then it is.
     Flip(u32, u32),
+    /// `[node, count]` of a normalised row: first at most so many of its attributes are flipped, then more.
+    Row(u32, u32),
     /// A bound above 0, stated briefly.
     Leaf(Box<Leaf>),
     /// A bound above 0, by hints.

@@ -173,9 +173,12 @@ pub fn read_rules(text: &str, matrices: &mut Vec<Arc<SparseMatrix>>) -> Result<V
         if Rule::read(rule).is_some() {
             return Ok(rule.to_string());
         }
+        if rule.trim().is_empty() {
+            return Err(format!("--message-passing {text}: a rule is missing before or behind a comma"));
+        }
         if !Path::new(rule).exists() {
             return Err(format!(
-                "'{rule}' is none of gcn, gcn-self, mean, mean+self, sum, sum+self, identity, poly(RULE;c0,c1,…), and no such \
+                "--message-passing {rule}: '{rule}' is none of gcn, gcn-self, mean, mean+self, sum, sum+self, identity, poly(RULE;c0,c1,…), and no such \
                  file exists"
             ));
         }

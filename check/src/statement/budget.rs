@@ -99,12 +99,25 @@ pub struct Decided {
     pub flipped: Vec<Flip>,
     /// `F₀ ∪ F₁`: no longer free, ascending.
     pub fixed: Vec<Flip>,
+    /// How many flips are made in some normalised rows, each row once.
+    pub rows: Vec<RowLimits>,
+}
+
+/// How many flips a path makes in a row, those of `F₁` included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLimits {
+    /// The row.
+    pub node: u32,
+    /// At least so many.
+    pub least: usize,
+    /// At most so many.
+    pub most: usize,
 }
 
 impl Decided {
     /// Some flips made, nothing else decided. `flips` must ascend.
     pub fn made(flips: &[Flip]) -> Decided {
-        Decided { flipped: flips.to_vec(), fixed: flips.to_vec() }
+        Decided { flipped: flips.to_vec(), fixed: flips.to_vec(), rows: Vec::new() }
     }
 
     /// The attributes of the flips made in a row.
@@ -119,8 +132,37 @@ impl Decided {
 
     /// What is left of the budget in a row: `min(q'_n, Q')`; `None` where more was spent than there is.
     pub fn left(&self, budget: &Budget, node: u32) -> Option<usize> {
-        let local = budget.local(node).checked_sub(self.flipped_in(node).count())?;
+        let most = self.limits(node).map_or(usize::MAX, |limits| limits.most);
+        let local = budget.local(node).min(most).checked_sub(self.flipped_in(node).count())?;
         Some(local.min(self.left_in_all(budget)?))
+    }
+
+    fn limits(&self, node: u32) -> Option<&RowLimits> {
+        self.rows.iter().find(|limits| limits.node == node)
+    }
+
+    /// How many flips must still be made in a row.
+    pub fn least(&self, node: u32) -> usize {
+        self.limits(node).map_or(0, |limits| limits.least.saturating_sub(self.flipped_in(node).count()))
+    }
+
+    /// How many flips must still be made in all.
+    pub fn least_in_all(&self) -> usize {
+        self.rows.iter().fold(0, |sum, limits| sum.saturating_add(self.least(limits.node)))
+    }
+
+    /// At most `count` flips in a row, or more.
+    pub fn limit_row(&mut self, node: u32, count: usize, more: bool) {
+        if self.limits(node).is_none() {
+            self.rows.push(RowLimits { node, least: 0, most: usize::MAX });
+        }
+        for limits in self.rows.iter_mut().filter(|limits| limits.node == node) {
+            if more {
+                limits.least = limits.least.max(count.saturating_add(1));
+            } else {
+                limits.most = limits.most.min(count);
+            }
+        }
     }
 
     /// `Q'`; `None` where more was spent than there is.
@@ -128,10 +170,14 @@ impl Decided {
         budget.global.checked_sub(self.flipped.len())
     }
 
-    /// Is more spent than the budget has, in all or in one row? Then no admissible perturbation takes this path.
+    /// Is more spent than the budget has, in all or in one row, or must more be? Then no admissible perturbation takes this path.
     pub fn overspent(&self, budget: &Budget) -> bool {
         let mut rows = self.flipped.chunk_by(|a, b| a.0 == b.0);
-        self.left_in_all(budget).is_none() || rows.any(|row| row.len() > budget.local(row[0].0))
+        let impossible =
+            |limits: &RowLimits| self.left(budget, limits.node).is_none_or(|left| self.least(limits.node) > left);
+        self.left_in_all(budget).is_none_or(|left| self.least_in_all() > left)
+            || rows.any(|row| row.len() > budget.local(row[0].0))
+            || self.rows.iter().any(impossible)
     }
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn node(proof: &NodeProof) -> Option<String> {
                         Step::Unit(layer, node, unit) => push(&mut line, format_args!("U {layer} {node} {unit}")),
                         Step::Flip(node, attribute) => push(&mut line, format_args!("F {node} {attribute}")),
                         Step::Hints(stated) => hints(&mut line, stated),
-                        Step::Leaf(_) => return None,
+                        Step::Leaf(_) | Step::Row(..) => return None,
                     }
                 }
             }

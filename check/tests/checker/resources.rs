@@ -60,7 +60,7 @@ fn small_files_end_soon() {
     for template in templates().into_iter().filter(|template| template.name.contains(&only)) {
         let world = if template.deep { &deep } else { &flat };
         let compressed = compress_to_vec(template.text.as_bytes(), CompressionLevel::Fastest);
-        let (mut steps, mut outcome) = (None, String::new());
+        let (mut known, mut outcome) = (None, String::new());
         for bytes in [template.text.as_bytes(), &compressed] {
             let (start, before) = (Instant::now(), memory(true));
             let summary = run(world, bytes, limits);
@@ -82,8 +82,9 @@ fn small_files_end_soon() {
             assert!(summary.steps.all < 2 * least, "{}: {:?}", template.name, summary.steps);
             let first = summary.rejections.first().or(summary.too_expensive.first()).map(ToString::to_string);
             outcome = first.unwrap_or_default();
-            // The same file costs the same.
-            assert_eq!(*steps.get_or_insert(summary.rejected), summary.rejected, "{}: {outcome}", template.name);
+            // The same file ends the same way; how many lines were judged before a limit was met, threads decide.
+            let ended = (summary.rejected > 0, summary.exit_code());
+            assert_eq!(*known.get_or_insert(ended), ended, "{}: {outcome}", template.name);
         }
         println!("    {outcome}");
     }

@@ -338,13 +338,21 @@ fn more_wrong_files(bench: &Bench) {
         [&bytes[..at], to.as_bytes(), &bytes[at + from.len()..]].concat()
     };
     bench.write("integers.safetensors", &replaced(weights(2), "F64", "I64"));
-    let description = r#"{"version":1,"output":"z","layers":[{"name":"z","activation":"none","terms":[{"from":"x","operator":"gat","weight":"w"}]}]}"#;
-    let header = json!({ "__metadata__": { "gcnproof.network": description }, "w": { "dtype": "F64", "shape": [4, 2], "data_offsets": [0, 64] } });
-    let header = header.to_string();
-    bench.write(
-        "attention.safetensors",
-        &[&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0; 64]].concat(),
-    );
+    let described = |operator: &str, shape: [usize; 2], bias: &str| {
+        let description = format!(
+            r#"{{"version":1,"output":"z","layers":[{{"name":"z","activation":"none","terms":[{{"from":"x","operator":"{operator}","weight":"w"}}]{bias}}}]}}"#
+        );
+        let mut header = json!({ "__metadata__": { "gcnproof.network": description }, "w": { "dtype": "F64", "shape": shape, "data_offsets": [0, 64] } });
+        if !bias.is_empty() {
+            header["b"] = json!({ "dtype": "F64", "shape": [2], "data_offsets": [64, 80] });
+        }
+        let header = header.to_string();
+        let data = vec![0; if bias.is_empty() { 64 } else { 80 }];
+        [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
+    };
+    bench.write("attention.safetensors", &described("gat", [4, 2], ""));
+    bench.write("turned.safetensors", &described("gcn", [2, 4], r#","bias":"b""#));
+    bench.write("turned_alone.safetensors", &described("gcn", [2, 4], ""));
     std::fs::copy(bench.path("gcn.safetensors"), bench.path("trained.safetensors")).unwrap();
     std::fs::create_dir(bench.path("folder.csv")).unwrap();
     let rows = text(&std::fs::read(bench.path("done.csv")).unwrap());
@@ -358,6 +366,9 @@ fn more_wrong_files(bench: &Bench) {
     bench.write("zipped.jsonl", b"\x1f\x8b\x08\x00");
     bench.done("partition cora.npz --hops 2 --parts 2 --out halves");
     bench.done("certify halves/part-0.npz gcn.safetensors -Q 1 --nodes 0-5 --out half.csv --proofs half.jsonl");
+    bench.done("certify halves/part-1.npz gcn.safetensors -Q 2 --nodes 2700-2707 --out other_half.csv");
+    bench.write("commas.jsonl", rows.as_bytes());
+    std::fs::copy(bench.path("done.csv.run.json"), bench.path("commas.jsonl.run.json")).unwrap();
     bench.done(
         "collective small.npz small.safetensors --layers encoder,classifier -q 1 --budgets 1 --rows count --out curve.jsonl",
     );
@@ -381,6 +392,8 @@ const TABLE: &[(&str, &str)] = &[
     ("no attributes", "certify no_attributes.npz gcn.safetensors -Q 1"),
     ("the same, looked at", "inspect no_attributes.npz"),
     ("a part where the whole is needed", "inspect parts/part-0.npz"),
+    ("the folder of parts", "certify parts gcn.safetensors -Q 1"),
+    ("a folder", "certify folder.csv gcn.safetensors -Q 1"),
     ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
     ("numbers that are none", "certify nan.npz gcn.safetensors -Q 1"),
     ("an adjacency that is not square", "certify wide.npz gcn.safetensors -Q 1"),
@@ -405,6 +418,8 @@ const TABLE: &[(&str, &str)] = &[
     ("weights that are integers", "certify small.npz integers.safetensors -Q 1"),
     ("one output", "certify small.npz one_output.safetensors -Q 1"),
     ("an operator that is none", "certify small.npz attention.safetensors -Q 1"),
+    ("weights the other way", "certify small.npz turned.safetensors -Q 1"),
+    ("the same without a bias", "certify small.npz turned_alone.safetensors -Q 1"),
     ("a file of `torch.save`", "certify cora.npz gcn.pt -Q 1"),
     ("an older file of `torch.save`", "certify cora.npz old.pt -Q 1"),
     ("SAGEConv", "certify cora.npz sage.safetensors -Q 1"),
@@ -414,6 +429,8 @@ const TABLE: &[(&str, &str)] = &[
     ("weights that are no numbers", "certify cora.npz nan.safetensors -Q 1"),
     ("a model for other attributes", "certify small.npz gcn.safetensors -Q 1"),
     ("a rule that is none", "certify cora.npz gcn.safetensors -Q 1 --message-passing average"),
+    ("a comma too many", "certify cora.npz gcn.safetensors -Q 1 --message-passing mean,"),
+    ("a folder", "certify cora.npz folder.csv -Q 1"),
     ("another network's logits", "certify cora.npz gcn.safetensors -Q 1 --logits other_logits.npz"),
     ("`normalize=False`", "radius small.npz small.safetensors --layers encoder,classifier --logits unnormalised.npy"),
     ("logits of another graph", "certify cora.npz gcn.safetensors -Q 1 --logits unnormalised.npy"),
@@ -475,6 +492,16 @@ const TABLE: &[(&str, &str)] = &[
     ("`--Q` for `-Q`", "certify cora.npz gcn.safetensors --Q 1"),
     ("`--budget` for `-Q`", "certify cora.npz gcn.safetensors --budget 1"),
     ("`--max-q` for `--max-Q`", "radius cora.npz gcn.safetensors --max-q 5"),
+    ("`--json` for `--format json`", "certify cora.npz gcn.safetensors -Q 1 --json"),
+    ("spaces in a list", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 1 2"),
+    ("the same before the files", "certify --nodes 0, 1, 2 cora.npz gcn.safetensors -Q 1"),
+    ("the same where one node is meant", "explain cora.npz gcn.safetensors --node 0 1"),
+    ("a dash of a word processor", "certify cora.npz gcn.safetensors –Q 1"),
+    ("the same before a long name", "report done.csv —out new.html"),
+    ("no hyphen", "certify cora.npz gcn.safetensors Q 1"),
+    ("three files", "certify cora.npz gcn.safetensors done.csv -Q 1"),
+    ("a budget twice", "certify cora.npz gcn.safetensors -Q 1 -Q 2"),
+    ("minima and bounds", "certify cora.npz gcn.safetensors -Q 1 --minimize --bounds-only"),
     ("parts for no model", "partition cora.npz --parts 2 --out new"),
     ("**Training**", ""),
     ("a seed below 0", "train cora.npz --loss ce --out new.safetensors --seed -1"),
@@ -490,6 +517,9 @@ const TABLE: &[(&str, &str)] = &[
     ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
     ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
     ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
+    ("edges and a local budget of flips", "certify cora.npz gcn.safetensors --edges remove -E 2 -q 1"),
+    ("edges and a largest Q", "radius cora.npz gcn.safetensors --edges remove --max-Q 3"),
+    ("edges and `-Q` of `explain`", "explain cora.npz gcn.safetensors --node 0 --edges remove -Q 3"),
     ("no number of edges", "certify cora.npz gcn.safetensors --edges remove -e 3"),
     ("`-E` without `--edges`", "certify cora.npz gcn.safetensors -E 2"),
     ("`-e` without `--edges`", "certify cora.npz gcn.safetensors -Q 1 -e 2"),
@@ -580,6 +610,10 @@ const TABLE: &[(&str, &str)] = &[
         "proofs about the exact network",
         "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out new.csv --proofs done.jsonl --resume --deployed float32",
     ),
+    ("nothing to be overwritten", "certify cora.npz gcn.safetensors -Q 1 --force"),
+    ("the same of `radius`", "radius cora.npz gcn.safetensors --force"),
+    ("going on and overwriting", "certify cora.npz gcn.safetensors -Q 1 --out new.csv --resume --force"),
+    ("CSV under another name", "certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out commas.jsonl --resume"),
     ("a format that is none", "certify cora.npz gcn.safetensors -Q 1 --out rows.txt"),
     ("proofs under another ending", "certify cora.npz gcn.safetensors -Q 1 --proofs proofs.json"),
     ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
@@ -597,11 +631,13 @@ const TABLE: &[(&str, &str)] = &[
     ("joined rows over a file", "join half.csv --some --out done.csv"),
     ("joined proofs under another ending", "join half.jsonl --parts halves --some --out new.csv"),
     ("rows and proofs to be joined", "join half.csv half.jsonl --some --out new.csv"),
+    ("rows of different runs", "join half.csv other_half.csv --out new.csv"),
     ("rows over a list", "certify cora.npz gcn.safetensors -Q 1 --nodes mine.csv --out mine.csv --force"),
     ("rows over an array", "certify cora.npz gcn.safetensors -Q 1 --nodes masks.npz:mask --out masks.npz --force"),
     ("a file for the folder of a study", "study cora.npz gcn.safetensors --out notes.txt"),
     ("a file for the folder of parts", "partition cora.npz gcn.safetensors --parts 2 --out notes.txt"),
     ("results that are not there", "report nosuch"),
+    ("the page behind the results", "report done.csv new.html"),
     ("proofs in the place of results", "report done.jsonl"),
     ("an array in the place of results", "report operator.npy"),
     ("a page in the place of results", "report page.html"),
@@ -620,6 +656,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a graph in the place of results", "report cora.npz"),
     ("a model in the place of results", "report gcn.safetensors"),
     ("proofs with other message passing", "check cora.npz gcn.safetensors done.jsonl --message-passing mean"),
+    ("proofs with a comma too many", "check cora.npz gcn.safetensors done.jsonl --message-passing mean,"),
     ("proofs under a smaller budget", "check cora.npz gcn.safetensors done.jsonl -Q 2 --nodes 0-9"),
     ("a question without a budget", "check cora.npz gcn.safetensors done.jsonl --nodes 0-9"),
     ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
@@ -688,6 +725,42 @@ fn the_table_of_wrong_files() {
         table, written,
         "write docs/errors.md anew: GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors"
     );
+}
+
+/// A refused run leaves nothing behind, and the remedies for files of other programs work.
+#[test]
+fn what_is_refused_leaves_no_file_behind() {
+    let bench = Bench::new();
+    let line = "certify cora.npz gcn.safetensors -Q 1 --nodes 0-4 --out rows.csv";
+    bench.done(line);
+    let listed = || {
+        let names = std::fs::read_dir(bench.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = listed();
+    bench.refused(&format!("{line} --proofs new.jsonl"), 2);
+    assert_eq!(listed(), before);
+    // An empty file that was there stays.
+    bench.write("mine.jsonl", b"");
+    bench.refused(&format!("{line} --proofs mine.jsonl"), 2);
+    assert!(bench.path("mine.jsonl").exists());
+    bench.done(&format!("{line} --proofs new.jsonl --force"));
+    // As `gzip < new.jsonl > packed.jsonl` leaves it.
+    let pack =
+        |line: &str| Command::new("sh").args(["-c", line]).current_dir(bench.0.path()).status().unwrap().success();
+    assert!(pack("gzip < new.jsonl > packed.jsonl"));
+    let message = bench.refused("check cora.npz gcn.safetensors packed.jsonl -Q 1 --nodes 0-4", 2);
+    let remedy = message.split('`').nth(1).unwrap();
+    assert!(pack(remedy), "{remedy}");
+    bench.done(&format!("check cora.npz gcn.safetensors {} -Q 1 --nodes 0-4", remedy.rsplit(' ').next().unwrap()));
+    // Nodes without rows are counted as none, and that is said.
+    for (split, said) in [("test=30-40", true), ("test=4-40", false)] {
+        let done = bench.run(&format!("summary rows.csv --split {split}"));
+        assert!(
+            done.status.success() && joined(&done.stderr).contains("no row of any of its 11 nodes") == said,
+            "{split}"
+        );
+    }
 }
 
 /// What is refused before it is written leaves every file as it was, and what has no effect is told.

@@ -152,7 +152,7 @@ pub fn proof(case: &Case, scope: &Scope, program: &CollectiveProgram) -> Result<
         swaps: Some(100),
         ..Settings::default()
     };
-    let work = Collective::new(&certifier, &program.known, settings);
+    let work = Collective::new(&certifier, &program.known, settings).expect("rows are not normalised");
     let subject = Subject {
         graph: &case.graph,
         model: &case.model,

@@ -6,6 +6,8 @@ use gcnproof_check::format::Line;
 use gcnproof_check::{Attack, Checker, Execution, Options, Question, Statement, Verdict};
 use serde_json::{Value, json};
 
+use gcnproof_files::Normalisation;
+
 use crate::area::Area;
 use crate::deployed::execution::{Aim, Deployment};
 use crate::deployed::program::DeployedProgram;
@@ -26,7 +28,8 @@ const QUESTIONS: usize = 8;
 /// Looks at one case.
 pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     let mut found = Vec::new();
-    let Ok(case) = generate(seed ^ 0x9e57, number, 1 + random.below(2), Numbers::Float32) else { return found };
+    let plain = Normalisation::None;
+    let Ok(case) = generate(seed ^ 0x9e57, number, 1 + random.below(2), Numbers::Float32, plain) else { return found };
     Counts::add(&counts.problems, case.base.components.len());
     let stated = gcnproof::Execution {
         operator_error: random.percent(40).then(|| random.pick(&[0, 1, 7, 8, 100])),

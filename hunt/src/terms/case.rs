@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gcnproof_files::SparseMatrix;
 
 use crate::case::{Case, matrix};
-use crate::network::{Network, NumericLayer, NumericTerm};
+use crate::network::{Network, NumericLayer, NumericTerm, Rows};
 use crate::terms::description::{Description, Passing, Term};
 use crate::terms::operator::rows;
 use crate::truth::Oracle;
@@ -46,7 +46,7 @@ impl TermCase {
                 outputs: layer.outputs,
             }
         });
-        Network { layers: layers.collect(), exponent: 0 }
+        Network { layers: layers.collect(), exponent: 0, rows: Rows::of(&self.base) }
     }
 
     /// Brute force over this case, from the description alone.

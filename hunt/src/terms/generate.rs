@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use gcnproof_files::Normalisation;
+
 use crate::case::{Case, Flip, pattern};
 use crate::generate::{operator, skeleton};
 use crate::network::Source;
@@ -30,7 +32,13 @@ pub enum Numbers {
 ///
 /// # Errors
 /// If the program refuses the description.
-pub fn generate(seed: u64, number: u64, components: usize, numbers: Numbers) -> Result<TermCase, String> {
+pub fn generate(
+    seed: u64,
+    number: u64,
+    components: usize,
+    numbers: Numbers,
+    normalisation: Normalisation,
+) -> Result<TermCase, String> {
     let mut random = Random::new(seed ^ 0x7e43, number);
     let random = &mut random;
     let profile = match numbers {
@@ -42,6 +50,7 @@ pub fn generate(seed: u64, number: u64, components: usize, numbers: Numbers) -> 
     let usual = profile == Profile::Usual;
     let global = if usual { random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 1_000_000]) } else { random.pick(&[0, 0, 1]) };
     let mut base = skeleton(attributes, global, SETS, components, random);
+    base.graph.normalisation = normalisation;
     if !usual {
         hubs(&mut base, random);
     }

@@ -18,7 +18,7 @@ use crate::terms::keep;
 use crate::truth::{Margins, Robust, Truth};
 
 /// Looks at a whole case; `attacks` components are taken for tampering and forging.
-pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+pub fn look(area: Area, case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     let floats = case.floats();
     let mut terms = floats.layers.iter().flat_map(|layer| &layer.terms);
     if !terms.all(|term| term.entries.iter().flatten().all(|entry| entry.1.is_finite())) {
@@ -36,15 +36,15 @@ pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaC
         How::Anchored,
     ]);
     let truths = case.oracle().all();
-    let mut found = certify(case, how, &truths, counts);
+    let mut found = certify(area, case, how, &truths, counts);
     for _ in 0..attacks {
         if stopped() {
             break;
         }
         let range = case.base.components[random.below(case.base.components.len())].clone();
         match case.part(range.clone()) {
-            Ok(part) => attack(&part, &truths[range], random, counts, &mut found),
-            Err(problem) => found.push(keep::record(Area::Terms, case, Wrong::new(Kind::Crash, 0, problem), "", None)),
+            Ok(part) => attack(area, &part, &truths[range], random, counts, &mut found),
+            Err(problem) => found.push(keep::record(area, case, Wrong::new(Kind::Crash, 0, problem), "", None)),
         }
     }
     found
@@ -61,17 +61,17 @@ pub fn statement<'a>(case: &'a TermCase, header: &Header) -> Result<Statement<'a
 }
 
 /// Certifies all nodes, compares, and checks the proofs.
-fn certify(case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> Vec<Record> {
+fn certify(area: Area, case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> Vec<Record> {
     let details = Counts::default();
     let mut found = Vec::new();
     let player = match Player::new(&case.base) {
         Ok(player) => player,
-        Err(problem) => return vec![keep::record(Area::Terms, case, Wrong::new(Kind::Crash, 0, problem), "", None)],
+        Err(problem) => return vec![keep::record(area, case, Wrong::new(Kind::Crash, 0, problem), "", None)],
     };
     let header = json!({ "header": player.header });
     let mut report = |kind: Kind, node: usize, message: String, line: Option<&str>| {
         let wrong = Wrong::new(kind, node, message);
-        found.push(keep::record(Area::Terms, case, wrong, how.options(), line.map(|line| (&header, line))));
+        found.push(keep::record(area, case, wrong, how.options(), line.map(|line| (&header, line))));
     };
     match statement(case, &player.header) {
         Err((kind, problem)) => report(kind, 0, problem, None),
@@ -86,7 +86,14 @@ fn certify(case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> 
 }
 
 /// Attacks the checker with proofs about one component.
-fn attack(case: &TermCase, truths: &[Truth], random: &mut Random, counts: &AreaCounts, found: &mut Vec<Record>) {
+fn attack(
+    area: Area,
+    case: &TermCase,
+    truths: &[Truth],
+    random: &mut Random,
+    counts: &AreaCounts,
+    found: &mut Vec<Record>,
+) {
     let Ok(player) = Player::new(&case.base) else { return };
     let Ok(statement) = statement(case, &player.header) else { return };
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
@@ -108,7 +115,7 @@ fn attack(case: &TermCase, truths: &[Truth], random: &mut Random, counts: &AreaC
         robust: &truths.iter().map(Truth::known).collect::<Vec<Robust>>(),
         keep: &|kind, node, message, line| {
             let wrong = Wrong::new(kind, node, message);
-            keep::record(Area::Terms, case, wrong, "--complete", Some((&header, line)))
+            keep::record(area, case, wrong, "--complete", Some((&header, line)))
         },
         counts,
     };

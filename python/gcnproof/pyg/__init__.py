@@ -33,7 +33,7 @@ class Reading:
 def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     """Reads a module, without comparing."""
     from .comparison import Own
-    from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, read_data, warn_of_caches
+    from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, read_data, warn_of_caches, warn_of_precision
     from .precision import running
     from .recorder import Recorder
     from .values import Beforehand
@@ -43,6 +43,7 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
     remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
     inputs = read_data(data)
     warn_of_caches(model)
+    warn_of_precision(model)
     way = call or call_of(copied(model), inputs.data)
 
     def recorded(forced: bool) -> tuple[Network, str | None]:

@@ -240,6 +240,19 @@ def warn_of_caches(model: Any) -> None:
             )
 
 
+def warn_of_precision(model: Any) -> None:
+    """Warns of weights of 16 bits: a module that computes with them rounds far more than what is certified."""
+    short = (torch.float16, torch.bfloat16)
+    for name, parameter in model.named_parameters() if isinstance(model, torch.nn.Module) else ():
+        if parameter.dtype in short:
+            warn(
+                f"model.{name} is {parameter.dtype}: what is certified is the network with these very weights in exact arithmetic; a module that computes in 16 "
+                "bits rounds so coarsely that this says little about it. If it runs in float32, give `model.float()`; if in bfloat16, say "
+                "deployed=gcnproof.Execution(unit_roundoff=2**-8)"
+            )
+            return
+
+
 def _computed(value: Any) -> Any:
     """Tensors with a history among what a module keeps (a hidden representation of the last run): they cannot be copied as they are."""
     if isinstance(value, torch.Tensor):

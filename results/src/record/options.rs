@@ -91,10 +91,7 @@ impl Description {
             return Some(words);
         }
         let other_inputs = self.input().zip(now.input()).map(|(before, now)| inputs(before, now)).unwrap_or_default();
-        let (before, now) = (self.options(), now.options());
-        let gone: Vec<&str> = before.iter().filter(|one| !now.contains(one)).map(String::as_str).collect();
-        let new: Vec<&str> = now.iter().filter(|one| !before.contains(one)).map(String::as_str).collect();
-        let (gone, new) = (gone.join(" "), new.join(" "));
+        let (gone, new) = (self.options_without(now), now.options_without(self));
         let options = match (gone.is_empty(), new.is_empty()) {
             (true, true) => None,
             (false, true) => Some(format!("it was run with {gone}, and now without")),
@@ -103,6 +100,46 @@ impl Description {
         };
         let all: Vec<String> = other_inputs.into_iter().chain(options).collect();
         (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// The options that another run does not have.
+    fn options_without(&self, other: &Description) -> String {
+        let others = other.options();
+        self.options().into_iter().filter(|one| !others.contains(one)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// In words, what keeps this run and another one from being parts of one run; `None` if no words tell it. `names` are those of their
+    /// files.
+    pub fn contrast(&self, other: &Description, names: [&str; 2]) -> Option<String> {
+        let [one, two] = names;
+        if std::mem::discriminant(self) != std::mem::discriminant(other) {
+            return Some(format!("{one} holds {}, {two} holds {}", self.rows_are(), other.rows_are()));
+        }
+        let mut found = Vec::new();
+        if let (Some(own), Some(others)) = (self.input(), other.input()) {
+            let passing = |identity: &Identity| identity.message_passing.join(",");
+            let differ = [
+                (own.graph != others.graph, "they are about different graphs".to_string()),
+                (own.model != others.model, "they are about different models".to_string()),
+                (
+                    passing(own) != passing(others),
+                    format!(
+                        "messages are passed by {:.60} in one, by {:.60} in the other",
+                        passing(own),
+                        passing(others)
+                    ),
+                ),
+            ];
+            found.extend(differ.into_iter().filter(|(is_other, _)| *is_other).map(|(_, words)| words));
+        }
+        let options = [self.options_without(other), other.options_without(self)];
+        match options.each_ref().map(String::as_str) {
+            ["", ""] => {}
+            ["", options] => found.push(format!("{two} was run with {options}, {one} without")),
+            [options, ""] => found.push(format!("{one} was run with {options}, {two} without")),
+            [own, others] => found.push(format!("{one} was run with {own}, {two} with {others}")),
+        }
+        (!found.is_empty()).then(|| found.join("; "))
     }
 
     fn rows_are(&self) -> &'static str {

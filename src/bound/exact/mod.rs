@@ -2,6 +2,7 @@
 
 mod line;
 mod loss;
+mod rows;
 
 use std::cmp::Ordering;
 
@@ -17,6 +18,8 @@ use crate::problem::objective::Objective;
 
 use crate::bound::relaxed::Relaxation;
 use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
+
+use rows::Range;
 
 use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
 
@@ -86,7 +89,10 @@ impl ExactProblem<'_> {
             total += &line.base;
             *unit = Some(line);
         }
-        let (loss, flips) = self.largest_loss(budget, lines, &units)?;
+        let (loss, flips) = match self.graph.normalisation().is_some() {
+            true => self.largest_row_loss(budget, lines, &units)?,
+            false => self.largest_loss(budget, lines, &units)?,
+        };
         Some((&total - &loss, flips))
     }
 
@@ -218,6 +224,9 @@ impl ExactProblem<'_> {
         let doubtful = |bound: f64| bound.abs() <= 1e-9 * (s - r);
         if r.is_finite() && s.is_finite() && !(r < 0.0 && s > 0.0 && (doubtful(r) || doubtful(s))) {
             return (r.into(), s.into());
+        }
+        if self.graph.normalisation().is_some() {
+            return self.row_bounds(Remaining { budget, decided }, m, j, z, Range { lower: r, upper: s });
         }
         let layer = &self.network.layers()[0];
         let global = decided.global(budget).unwrap_or(0);

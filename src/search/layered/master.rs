@@ -14,10 +14,12 @@ use crate::bound::hidden::Assumption;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::selection::SearchSpace;
 use crate::problem::flip::Flip;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 use crate::search::column_generation::Master;
 use crate::search::limits::Clock;
+use crate::search::master::local_columns;
 use crate::search::simplex::Simplex;
 
 use super::network::{Constraint, Effect, Layers, RelaxedPoint, RelaxedUnit};
@@ -40,7 +42,7 @@ const LARGEST: f64 = 1e4;
 
 /// A variable of the master, in `[0, 1]`.
 struct MasterVariable {
-    flip: Option<Flip>,
+    column: Option<Move>,
     effect: Effect,
     plus: usize,
 }
@@ -133,9 +135,9 @@ impl<'a> LayeredMaster<'a> {
     fn rest(&mut self, space: &SearchSpace, slice: &Slice) {
         let coefficients = &self.coefficients;
         self.layers.rest(&self.state, |place| coefficients[place.l - 2][place.at]);
-        let flips: Vec<Flip> = self.variables.iter().filter_map(|variable| variable.flip).collect();
+        let columns: Vec<Move> = self.variables.iter_mut().filter_map(|variable| variable.column.take()).collect();
         self.begin(slice);
-        flips.into_iter().for_each(|flip| self.add(space, slice, flip));
+        columns.into_iter().for_each(|column| self.add(space, slice, column));
     }
 
     /// The rows that are tightest at the solution, for the masters of branches: units rest there at about the optimum.
@@ -145,7 +147,7 @@ impl<'a> LayeredMaster<'a> {
         self.layers.resting()
     }
 
-    fn add_variable(&mut self, flip: Option<Flip>, effect: Effect, mut coefficients: Vec<(usize, f64)>) {
+    fn add_variable(&mut self, column: Option<Move>, effect: Effect, mut coefficients: Vec<(usize, f64)>) {
         for (&(place, row), &multiplier) in &self.rows {
             coefficients.push((multiplier, -self.layers.change(&effect, place, row)));
         }
@@ -153,7 +155,7 @@ impl<'a> LayeredMaster<'a> {
         let plus = self.simplex.add_variable(-1.0, f64::INFINITY);
         let minus = self.simplex.add_opposite(plus, 0.0);
         self.simplex.add_row(&coefficients, -effect.objective, plus, minus);
-        self.variables.push(MasterVariable { flip, effect, plus });
+        self.variables.push(MasterVariable { column, effect, plus });
     }
 
     /// Gives a unit a variable for its distance from the row that it rests on.
@@ -259,9 +261,16 @@ impl<'a> LayeredMaster<'a> {
         improving
     }
 
-    /// How much of each flip the relaxed attacker makes.
+    /// How much of each flip the relaxed attacker makes, where every move is a single flip.
     pub fn flips(&self) -> Vec<(Flip, f64)> {
-        self.variables.iter().filter_map(|variable| Some((variable.flip?, self.share(variable)))).collect()
+        let made = self.variables.iter().filter_map(|variable| Some((variable.column.as_ref()?.first(), variable)));
+        made.map(|(flip, variable)| (flip, self.share(variable))).collect()
+    }
+
+    /// How much of each move the relaxed attacker makes.
+    pub fn moves(&self) -> Vec<(Move, f64)> {
+        let made = self.variables.iter().filter_map(|variable| Some((variable.column.clone()?, variable)));
+        made.map(|(column, variable)| (column, self.share(variable))).collect()
     }
 
     /// The unit whose split gains most at the solution, as in `search/branching.rs` (docs/math.md (7.2)).
@@ -293,20 +302,20 @@ impl Master for LayeredMaster<'_> {
     /// The optimum against the flips known; the multipliers are asked for one by one.
     type Suggestion = f64;
 
-    fn add(&mut self, space: &SearchSpace, slice: &Slice, flip: Flip) {
-        let effect = self.layers.flip(space, slice, flip);
-        let mut budgets = vec![(self.rho, 1.0)];
-        let local = space.decided.local(space.budget, flip.node).unwrap_or(0);
+    fn add(&mut self, space: &SearchSpace, slice: &Slice, column: Move) {
+        let effect = self.layers.made(space, slice, &column);
+        let mut budgets = vec![(self.rho, column.cost() as f64)];
+        let local = local_columns(space, column.node());
         if local < self.global {
             let simplex = &mut self.simplex;
-            let eta = self.eta.entry(flip.node);
+            let eta = self.eta.entry(column.node());
             budgets.push((*eta.or_insert_with(|| simplex.add_variable(-(local as f64), f64::INFINITY)), 1.0));
         }
-        self.add_variable(Some(flip), effect, budgets);
+        self.add_variable(Some(column), effect, budgets);
     }
 
-    fn knows(&self, flip: Flip) -> bool {
-        self.variables.iter().any(|variable| variable.flip == Some(flip))
+    fn knows(&self, column: &Move) -> bool {
+        self.variables.iter().any(|variable| variable.column.as_ref() == Some(column))
     }
 
     fn solve(&mut self, space: &SearchSpace, slice: &Slice) -> f64 {

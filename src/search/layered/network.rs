@@ -11,14 +11,12 @@ use std::sync::Arc;
 use crate::bound::backward::{Sign, UnitPlace};
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::layer_bounds::LayerBounds;
-use crate::bound::line::capped;
 use crate::bound::nested::Nested;
 use crate::bound::selection::SearchSpace;
-use crate::problem::flip::Flip;
-use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
-use crate::search::master::AllowedLines;
+use crate::search::master::{AllowedLines, reached};
 
 /// A row of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -213,32 +211,29 @@ impl<'a> Layers<'a> {
         self.objective.iter().map(|&(class, c)| c * logits[class]).sum()
     }
 
-    /// What a flip changes.
-    pub fn flip(&self, space: &SearchSpace, slice: &Slice, flip: Flip) -> Effect {
+    /// What a move changes.
+    pub fn made(&self, space: &SearchSpace, slice: &Slice, column: &Move) -> Effect {
         let mut effect = Effect::default();
-        let (layer, mut gains) = (&self.network.layers()[0], Vec::new());
-        let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
-        let sign = if present { -1.0 } else { 1.0 };
+        let layer = &self.network.layers()[0];
         let mut active = vec![0.0; self.value.len()];
-        let (mut reached, mut changes) = (Vec::new(), Vec::new());
-        for (_, m, entries) in slice.rows_of(flip) {
-            layer.changes(sign, entries, flip.attribute as usize, &mut gains);
+        let (mut nodes, mut changes) = (Vec::new(), Vec::new());
+        for (m, mut gains) in reached(space, layer, slice, column) {
             for (j, &g) in gains.iter().enumerate() {
                 let at = m * gains.len() + j;
-                let level = self.hidden.cap[at].level;
-                let capped = capped::change(level, self.value[at], g);
+                let capped = self.hidden.capped_change(at, g);
                 let unit = &self.units[0][at];
                 active[at] =
                     if unit.is_loose() && unit.rest == Constraint::Capped { capped } else { self.slope(unit) * g };
                 effect.first.push((at, g, capped));
             }
-            reached.push(m);
+            nodes.push(m);
             changes.append(&mut gains);
         }
         if let Some(nested) = &self.nested {
             effect.nested.resize(nested.units.len(), 0.0);
-            let reached = reached.into_iter().zip(changes.chunks(layer.outputs().max(1)));
-            for &(at, g) in nested.changes(flip, reached).iter() {
+            // Bends are those of single flips: where rows are normalised there are none.
+            let reached = nodes.into_iter().zip(changes.chunks(layer.outputs().max(1)));
+            for &(at, g) in nested.changes(column.first(), reached).iter() {
                 effect.nested[at as usize] = nested.units[at as usize].change(g);
             }
         }

@@ -5,13 +5,13 @@ use crate::bound::backward::{Located, UnitPlace, bent};
 use crate::bound::mixture::Multipliers;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
-use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
-use crate::search::branching::{choose_split, few_left};
+use crate::search::branching::{choose_split, few_left, row_split};
 use crate::search::column_generation::{Pricing, generate, unknown};
 use crate::search::finish::finish;
-use crate::search::master::{AllowedLines, Suggestion};
+use crate::search::master::{AllowedLines, Suggestion, flip_shares};
 use crate::search::pair_search::PairSearch;
 use crate::search::tree::{Branch, BranchResult, SearchGoal, Split};
 
@@ -38,14 +38,20 @@ impl Pricing<LayeredMaster<'_>> for LayeredPricing<'_, '_, '_> {
     }
 
     /// Masters suggest `Ω`, `β` and weights for all layers.
-    fn price(&mut self, master: &mut LayeredMaster, value: f64) -> Vec<Flip> {
+    fn price(&mut self, master: &mut LayeredMaster, value: f64) -> Vec<Move> {
         let LayeredPricing { search, branch, .. } = self;
         self.rounds += 1;
         // Against the flips known alone the relaxation has no bound that is large enough: more flips do not raise it.
         let low = value <= search.pair().goal() && !search.is_near(value);
         let hopeless = search.goal == SearchGoal::Decide && branch.origin.is_some() && low;
         let weights = if hopeless { Vec::new() } else { suggested(search, master, &self.objective) };
-        let suggestion = self.last.insert(Suggestion { weights, value, flips: master.flips() });
+        let suggestion = self.last.insert(match search.prepared.graph().normalisation().is_some() {
+            false => Suggestion { weights, value, flips: master.flips(), moves: Vec::new() },
+            true => {
+                let moves = master.moves();
+                Suggestion { weights, value, flips: flip_shares(&moves), moves }
+            }
+        });
         if hopeless {
             search.masters += 1;
             search.round_to_attack(branch, suggestion);
@@ -60,7 +66,7 @@ impl Pricing<LayeredMaster<'_>> for LayeredPricing<'_, '_, '_> {
             return Vec::new();
         }
         let new = unknown(master, selected);
-        new.iter().for_each(|flip| search.remember(*flip));
+        new.iter().for_each(|column| search.remember(column));
         new
     }
 }
@@ -92,9 +98,7 @@ pub(in crate::search) fn price_layers(
     if search.settled(best) {
         return search.closed(best);
     }
-    for &(flip, _) in suggestion.flips.iter().filter(|flip| flip.1 > 0.0) {
-        search.remember(flip);
-    }
+    search.remember_made(&suggestion);
     let found = match suggestion.weights.is_empty() {
         true => None,
         false => finish(search, branch, best, &suggestion.weights),
@@ -104,6 +108,7 @@ pub(in crate::search) fn price_layers(
     }
     let loosest = if few_left(search, branch) { None } else { master.loosest(1e-9 * search.size.min(1.0)) };
     let unit = loosest.map(|place| if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) });
+    let unit = row_split(search, branch, &suggestion).or(unit);
     let coefficients = search.workspace.backward.coefficients().0.to_vec();
     match unit.or_else(|| choose_split(search, branch, &coefficients, &suggestion)) {
         Some(split) => BranchResult::Open { bound: best, split, warm_start: master.resting(), envelope: None },

@@ -1,0 +1,307 @@
+//! The worst flips where rows are normalised: the menus of all rows, and the budget shared out among their steps
+//! (docs/math.md (21.5)).
+
+use crate::bound::menu::{Menu, RowLosses};
+use crate::bound::selection::{Loss, SearchSpace, Slopes};
+use crate::number::rounding::{FLOOR, error_of, norm_above};
+use crate::problem::flip::Flip;
+use crate::problem::limits::Watch;
+use crate::problem::rows::attributes_after;
+use crate::problem::slice::Slice;
+
+/// Attributes scored between two comparisons with the threshold.
+const BLOCK: usize = 64;
+
+/// A flip of a row with what it loses where the entry is 1.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    loss: f64,
+    attribute: u32,
+}
+
+/// A step of a row's menu.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    loss: f64,
+    /// Which of the rows that were looked at.
+    row: u32,
+}
+
+/// A row that was looked at: the flips that its menu is made of.
+#[derive(Debug, Default)]
+struct Looked {
+    node: u32,
+    additions: Vec<Candidate>,
+    removals: Vec<Candidate>,
+    /// How many of the best `k` flips are additions.
+    share: Vec<usize>,
+    /// How many flips must be made.
+    least: usize,
+}
+
+/// The buffers of a selection among normalised rows.
+#[derive(Debug, Default)]
+pub struct RowSelection {
+    rows: Vec<Looked>,
+    steps: Vec<Step>,
+    menu: Menu,
+    scores: Vec<f64>,
+    losses: [Vec<f64>; 2],
+    present: Vec<u32>,
+    waiting: Vec<Waiting>,
+    sums: Vec<f64>,
+}
+
+/// A row that waits to be looked at.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// No step of its menu is larger.
+    most: f64,
+    /// Its number in the slice.
+    n: u32,
+    node: u32,
+    /// How many flips may be made, and must be.
+    capacity: usize,
+    least: usize,
+    /// Number of ones.
+    count: usize,
+    /// Of its slopes.
+    norm: f64,
+    /// The functional of all ones together, and its radius.
+    whole: f64,
+    spread: f64,
+    /// By how much one flip changes the entry on average, at most.
+    shift: f64,
+    /// The largest entry that it may get.
+    largest: f64,
+}
+
+impl RowSelection {
+    /// The sum of the `global` largest steps of all menus: not below the loss of any admissible set. `kept` gets the flips
+    /// that attain it, up to the gaps between losses and their hulls.
+    pub fn select(
+        &mut self,
+        space: &SearchSpace,
+        global: usize,
+        slice: &Slice,
+        slopes: &Slopes,
+        watch: Option<&Watch>,
+        kept: &mut Vec<Loss>,
+    ) -> f64 {
+        kept.clear();
+        self.steps.clear();
+        self.order_rows(space, global, slice, slopes);
+        let Some(global) = global.checked_sub(space.decided.least_in_all()) else { return f64::NEG_INFINITY };
+        // What the `global` largest steps surely reach: smaller ones do not matter.
+        let mut threshold = if global == 0 { f64::INFINITY } else { 0.0 };
+        let mut base = 0.0;
+        for looked in 0..self.waiting.len() {
+            let row = self.waiting[looked];
+            // Rows in which flips must be made come first.
+            if row.least == 0 && row.most <= threshold {
+                break;
+            }
+            if watch.is_some_and(Watch::is_late) {
+                return f64::INFINITY;
+            }
+            if self.rows.len() == looked {
+                self.rows.push(Looked::default());
+            }
+            self.look(space, row, slopes, if row.least > 0 { 0.0 } else { threshold }, looked);
+            base += self.menu.base;
+            self.rows[looked].least = row.least;
+            let steps = self.menu.steps.iter().take_while(|&&loss| loss > threshold);
+            self.steps.extend(steps.map(|&loss| Step { loss, row: looked as u32 }));
+            if self.steps.len() >= global && global > 0 {
+                let falling = |x: &Step, y: &Step| y.loss.total_cmp(&x.loss).then(x.row.cmp(&y.row));
+                let (_, least, _) = self.steps.select_nth_unstable_by(global - 1, falling);
+                threshold = least.loss;
+                self.steps.truncate(global);
+            }
+        }
+        self.steps.sort_by(|x, y| x.row.cmp(&y.row).then(y.loss.total_cmp(&x.loss)));
+        let mut steps = self.steps.as_slice();
+        for (at, row) in self.rows.iter().enumerate().take(self.waiting.len()) {
+            let own = steps.iter().take_while(|step| step.row as usize == at).count();
+            let (of_row, rest) = steps.split_at(own);
+            steps = rest;
+            let made = row.least + own;
+            let more = row.share.get(made).copied().filter(|_| made > 0);
+            let Some(additions) = more else { continue };
+            // Of an attribute that was not scored only a bound is known: it is left out.
+            let flips = row.additions.iter().take(additions).chain(&row.removals[..made - additions]);
+            let losses = std::iter::repeat_n(0.0, row.least).chain(of_row.iter().map(|step| step.loss));
+            kept.extend(
+                flips.zip(losses).map(|(candidate, loss)| Loss {
+                    loss,
+                    flip: Flip { node: row.node, attribute: candidate.attribute },
+                }),
+            );
+            if steps.is_empty() && self.rows[at + 1..].iter().all(|row| row.least == 0) {
+                break;
+            }
+        }
+        base + self.steps.iter().map(|step| step.loss).sum::<f64>()
+    }
+
+    /// All rows that may be touched, those with the largest bound on their steps first (docs/math.md (21.8)).
+    fn order_rows(&mut self, space: &SearchSpace, global: usize, slice: &Slice, slopes: &Slopes) {
+        let SearchSpace { graph, layer, budget, decided, attributes } = space;
+        let (width, normalisation) = (attributes.width(), graph.normalisation());
+        self.waiting.clear();
+        self.sums.clear();
+        for (n, &node) in slice.nodes(1).iter().enumerate() {
+            let capacity = decided.local(budget, node).unwrap_or(0).min(global);
+            let least = decided.least(node);
+            if capacity == 0 {
+                continue;
+            }
+            let centre = &slopes.centre[n * width..][..width];
+            let radius = slopes.radius.get(n * width..(n + 1) * width);
+            let norm = match radius {
+                None => norm_above(centre.iter().copied()),
+                Some(radius) => norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r)),
+            };
+            let first = self.sums.len();
+            self.sums.resize(first + 2 * width, 0.0);
+            let (sent, sizes) = self.sums[first..].split_at_mut(width);
+            let mut count = 0;
+            for attribute in attributes_after(graph, node, &decided.flipped) {
+                count += 1;
+                let weights = layer.weights_of(attribute as usize);
+                for ((sum, size), w) in sent.iter_mut().zip(sizes.iter_mut()).zip(weights) {
+                    *sum += w;
+                    *size += w.abs();
+                }
+            }
+            // The functional of the whole row, with what rounding may hide in its sums.
+            let (mut whole, mut spread, mut size) = (0.0, 0.0, FLOOR);
+            for j in 0..width {
+                let r = radius.map_or(0.0, |radius| radius[j]);
+                whole += centre[j] * sent[j];
+                spread += r * sent[j].abs();
+                size += (centre[j].abs() + r + FLOOR) * sizes[j];
+            }
+            let spread = spread + error_of(count + 2 * width + 4, size);
+            let entry = normalisation.entry(count);
+            // One flip changes the entry by no more than this on average, and makes it no larger than that.
+            let scaled = |k: usize| {
+                let up = (entry - normalisation.entry(count + k)).abs();
+                up.max((normalisation.entry(count.saturating_sub(k)) - entry).abs()) / k as f64
+            };
+            let shift = (1..=capacity).map(scaled).fold(0.0, f64::max);
+            let largest = normalisation.entry(count.saturating_sub(capacity)).max(entry);
+            let most = shift * (whole.abs() + spread) + largest * norm * attributes.norm(0);
+            let most = known((most * (1.0 + 1e-9)).next_up());
+            self.waiting.push(Waiting {
+                most,
+                n: n as u32,
+                node,
+                capacity,
+                least,
+                count,
+                norm,
+                whole,
+                spread,
+                shift,
+                largest,
+            });
+        }
+        self.waiting
+            .sort_by(|x, y| (y.least > 0).cmp(&(x.least > 0)).then(y.most.total_cmp(&x.most)).then(x.n.cmp(&y.n)));
+    }
+
+    /// Fills the menu of a row (docs/math.md (21.4)). Attributes with which no step exceeds the threshold need not be
+    /// scored: they lose no more than the place where the search for them ends.
+    fn look(&mut self, space: &SearchSpace, row: Waiting, slopes: &Slopes, threshold: f64, at: usize) {
+        let SearchSpace { graph, budget, decided, attributes, .. } = space;
+        let Waiting { n, node, capacity, least: must, count, norm, whole, spread, shift, largest, .. } = row;
+        let (n, width) = (n as usize, attributes.width());
+        let centre = &slopes.centre[n * width..][..width];
+        let radius = slopes.radius.get(n * width..(n + 1) * width);
+        let RowSelection { rows, menu, scores, losses, present, .. } = self;
+        let Looked { node: of, additions, removals, share, .. } = &mut rows[at];
+        *of = node;
+        present.clear();
+        present.extend(attributes_after(graph, node, &decided.flipped));
+        present.sort_unstable();
+        let fixed = |attribute: u32| decided.fixes(Flip { node, attribute });
+        removals.clear();
+        if budget.direction().removes() {
+            for &attribute in present.iter() {
+                if let Some(slot) = attributes.slot(attribute).filter(|_| !fixed(attribute)) {
+                    removals.push(Candidate { loss: known(attributes.loss(slot, -1.0, centre, radius)), attribute });
+                }
+            }
+        }
+        keep_largest(removals, capacity);
+        additions.clear();
+        let mut unseen = None;
+        if budget.direction().adds() {
+            // With less than this a flip adds no more than the threshold.
+            let enough = ((threshold - shift * (whole.abs() + spread)) / largest * (1.0 - 1e-9)).next_down();
+            let mut least = if enough > 0.0 { enough } else { f64::NEG_INFINITY };
+            let mut first = 0;
+            // Cauchy–Schwarz (4.8): no later attribute loses more than the least that matters.
+            while first < attributes.count() {
+                let most = norm * attributes.norm(first);
+                if most <= least {
+                    unseen = Some(least);
+                    break;
+                }
+                let length = BLOCK.min(attributes.padded_count() - first);
+                scores.resize(length, 0.0);
+                attributes.losses(first, centre, radius, scores);
+                for (i, &loss) in scores.iter().enumerate().take(attributes.count() - first) {
+                    let loss = known(loss);
+                    if loss <= least {
+                        unseen = Some(least);
+                        continue;
+                    }
+                    let attribute = attributes.attribute(first + i);
+                    if present.binary_search(&attribute).is_err() && !fixed(attribute) {
+                        additions.push(Candidate { loss, attribute });
+                    }
+                }
+                if additions.len() > 2 * capacity {
+                    keep_largest(additions, capacity);
+                    least = additions.last().map_or(least, |last| last.loss.max(least));
+                }
+                first += length;
+            }
+        }
+        keep_largest(additions, capacity);
+        let [added, removed] = losses;
+        for (list, of) in [(&mut *added, &*additions), (&mut *removed, &*removals)] {
+            list.clear();
+            list.extend(of.iter().map(|candidate| candidate.loss));
+        }
+        // Attributes that were not scored, as many as there may be.
+        added.extend(unseen.iter().cycle().take(capacity - added.len()));
+        let row = RowLosses {
+            normalisation: graph.normalisation(),
+            count,
+            additions: added,
+            removals: removed,
+            whole,
+            radius: spread,
+        };
+        menu.fill_from(row, must, capacity);
+        share.clone_from(&menu.additions);
+    }
+}
+
+/// What is not a number may be anything.
+fn known(loss: f64) -> f64 {
+    if loss.is_nan() { f64::INFINITY } else { loss }
+}
+
+/// The `count` largest, in falling order.
+fn keep_largest(candidates: &mut Vec<Candidate>, count: usize) {
+    let falling = |x: &Candidate, y: &Candidate| y.loss.total_cmp(&x.loss).then(x.attribute.cmp(&y.attribute));
+    if candidates.len() > count && count > 0 {
+        candidates.select_nth_unstable_by(count - 1, falling);
+    }
+    candidates.truncate(count);
+    candidates.sort_unstable_by(falling);
+}

@@ -1,0 +1,115 @@
+//! Rows of attributes as the network reads them: 0/1, or 0/1 divided by the number of ones. In a normalised row every flip
+//! changes all entries, so that what flips do is said of all flips of a row together.
+
+use crate::problem::flip::Flip;
+use crate::problem::graph::Graph;
+use crate::problem::layer::Layer;
+use crate::problem::matrix::PatternRows;
+
+/// Flips of one row that are made together: a single one, or where rows are normalised all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Move {
+    first: Flip,
+    more: Vec<Flip>,
+}
+
+impl From<Flip> for Move {
+    fn from(first: Flip) -> Move {
+        Move { first, more: Vec::new() }
+    }
+}
+
+impl Move {
+    /// The moves that a set of flips consists of: each flip by itself, or where rows are normalised one for each row.
+    pub fn all(graph: &Graph, flips: &[Flip]) -> Vec<Move> {
+        if !graph.normalisation().is_some() {
+            return flips.iter().map(|&flip| flip.into()).collect();
+        }
+        let mut sorted = flips.to_vec();
+        sorted.sort_unstable();
+        sorted.chunk_by(|x, y| x.node == y.node).map(|row| Move { first: row[0], more: row[1..].to_vec() }).collect()
+    }
+
+    /// The node whose row is changed.
+    pub fn node(&self) -> u32 {
+        self.first.node
+    }
+
+    /// The first of its flips: the only one where rows are not normalised.
+    pub fn first(&self) -> Flip {
+        self.first
+    }
+
+    /// How many flips it makes: what it takes of the budget.
+    pub fn cost(&self) -> usize {
+        1 + self.more.len()
+    }
+
+    /// Its flips.
+    pub fn flips(&self) -> impl Iterator<Item = Flip> + '_ {
+        std::iter::once(self.first).chain(self.more.iter().copied())
+    }
+
+    /// What it changes in what the row sends, term after term, once the flips of `base` are made; in f64, as a suggestion.
+    pub fn sent_change(&self, graph: &Graph, layer: &Layer, base: &[Flip]) -> Vec<f64> {
+        let before: Vec<Flip> = base.iter().copied().filter(|flip| flip.node == self.node()).collect();
+        let after: Vec<Flip> = before.iter().copied().chain(self.flips()).collect();
+        let mut change = Sent::default();
+        change.fill(graph, layer, self.node(), &after);
+        let mut unmoved = Sent::default();
+        unmoved.fill(graph, layer, self.node(), &before);
+        change.value.iter().zip(&unmoved.value).map(|(after, before)| after - before).collect()
+    }
+}
+
+/// What arrives at the units of a node that is reached with these entries, if so much is sent.
+pub fn received(layer: &Layer, sent: &[f64], entries: &[f64], into: &mut Vec<f64>) {
+    into.clear();
+    into.resize(layer.outputs(), 0.0);
+    for (a, sent) in entries.iter().zip(sent.chunks_exact(layer.outputs())) {
+        into.iter_mut().zip(sent).for_each(|(sum, sent)| *sum += a * sent);
+    }
+}
+
+/// The attributes of a row after some flips of it, in no particular order.
+pub fn attributes_after<'a>(graph: &'a Graph, node: u32, flips: &'a [Flip]) -> impl Iterator<Item = u32> + Clone + 'a {
+    let row = graph.attributes().row(node as usize);
+    let flipped = move |d: u32| flips.contains(&Flip { node, attribute: d });
+    let kept = row.iter().copied().filter(move |&d| !flipped(d));
+    let added = flips.iter().filter(move |flip| flip.node == node).map(|flip| flip.attribute);
+    kept.chain(added.filter(move |d| row.binary_search(d).is_err()))
+}
+
+/// What a row sends: `X̃ W_k` term after term, with the size of what was summed.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// The sums.
+    pub value: Vec<f64>,
+    /// The sums of the sizes of what was added.
+    pub size: Vec<f64>,
+}
+
+impl Sent {
+    /// Of a row after some flips; returns how many roundings a number has passed.
+    pub fn fill(&mut self, graph: &Graph, layer: &Layer, node: u32, flips: &[Flip]) -> usize {
+        let (width, terms) = (layer.outputs(), layer.passing.terms());
+        for buffer in [&mut self.value, &mut self.size] {
+            buffer.clear();
+            buffer.resize(width * terms, 0.0);
+        }
+        let mut count = 0;
+        for d in attributes_after(graph, node, flips) {
+            count += 1;
+            for k in 0..terms {
+                let sums = self.value[k * width..].iter_mut().zip(&mut self.size[k * width..]);
+                for ((value, size), &w) in sums.zip(layer.weight.row(k * layer.inputs() + d as usize)) {
+                    *value += w;
+                    *size += w.abs();
+                }
+            }
+        }
+        let entry = graph.normalisation().entry(count);
+        self.value.iter_mut().chain(&mut self.size).for_each(|x| *x *= entry);
+        count + 1
+    }
+}
