@@ -388,7 +388,10 @@ impl Session<'_> {
                 && budget.permits(*flip, network.has(flip.0, flip.1))
                 && decided.fixed.binary_search(flip).is_err()
         });
-        free.find(|flip| network.layers[0].weight[flip.1 as usize].iter().any(|w| !w.is_zero()))
+        // In a normalised row an attribute without weights still changes what the others send.
+        let matters =
+            |d: u32| network.is_normalised() || network.layers[0].weight[d as usize].iter().any(|w| !w.is_zero());
+        free.find(|flip| matters(flip.1))
     }
 
     pub(crate) fn scope(&self) -> Scope<'_> {

@@ -26,17 +26,17 @@ const REMEMBERED: u64 = 1 << 26;
 /// A column of what the row at a place sends, a direction, and how many flips may be made.
 type Key = (usize, usize, bool, usize);
 
+/// Flips, and `U` and `V` after them.
+type AfterFlips = (Decided, Rc<Vec<Vec<Reach>>>);
+
 /// What is remembered of a slice with normalised rows.
 #[derive(Default)]
 pub struct Reaches {
     /// `U` and `V` where no prices are stated, after the flips that were asked about last.
-    last: RefCell<Option<Known>>,
+    last: RefCell<Option<AfterFlips>>,
     /// Menus of rows of which nothing is decided, and their bytes.
     menus: RefCell<(HashMap<Key, Rc<Menu>>, u64)>,
 }
-
-/// Flips, and `U` and `V` after them.
-type Known = (Decided, Rc<Vec<Vec<Reach>>>);
 
 impl Reaches {
     /// Reaches after some flips, from memory if they were asked about last.

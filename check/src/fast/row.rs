@@ -286,7 +286,8 @@ impl<'a> Rows<'a> {
 
     /// Everything about node `m`. The decided flips must not exceed the budget.
     pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<Row> {
-        let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some();
+        let limited = |node: u32| decided.rows.iter().any(|limits| limits.node == node);
+        let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some() || limited(link.at);
         let untouched = decided.flipped.is_empty() && !self.links(m).iter().any(fixed);
         if untouched {
             self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()

@@ -30,21 +30,22 @@ fn trees_prove_exactly_what_is_true_of_normalised_rows() {
                 let Claim::Robust(trees) = &proof.claim else { unreachable!() };
                 let steps = trees.iter().flat_map(|tree| &tree.tree);
                 let has = |wanted: fn(&Step) -> bool| usize::from(steps.clone().any(wanted));
-                [1, has(|s| matches!(s, Step::Unit(..))), has(|s| matches!(s, Step::Flip(..))), 0, 0]
+                let splits = [has(|s| matches!(s, Step::Unit(..))), has(|s| matches!(s, Step::Flip(..)))];
+                [1, splits[0], splits[1], 0, 0, has(|s| matches!(s, Step::Row(..)))]
             }
             Err((fault, exhausted)) => {
                 let refused = verdict != Verdict::Robust;
                 assert!(!exhausted || refused, "seed {seed}: a true claim cannot be proved: {fault:?}");
-                if refused { [0, 0, 0, 0, 1] } else { [0, 0, 0, 1, 0] }
+                if refused { [0, 0, 0, 0, 1, 0] } else { [0, 0, 0, 1, 0, 0] }
             }
         }
     });
-    let counts = counts.reduce(|| [0; 5], |a, b| std::array::from_fn(|at| a[at] + b[at]));
-    let [proved, with_units, with_flips, not_in_time, refused] = counts;
+    let counts = counts.reduce(|| [0; 6], |a, b| std::array::from_fn(|at| a[at] + b[at]));
+    let [proved, with_units, with_flips, not_in_time, refused, with_rows] = counts;
     println!(
-        "{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds"
+        "{proved} proved (with splits on units {with_units}, flips {with_flips}, rows {with_rows}), {refused} refused, {not_in_time} out of rounds"
     );
-    assert!(proved > 600 && with_units > 40 && with_flips > 60 && refused > 600, "{counts:?}");
+    assert!(proved > 600 && with_units > 40 && with_flips > 60 && with_rows > 60 && refused > 600, "{counts:?}");
     assert!(not_in_time < 300, "{counts:?}");
 }
 

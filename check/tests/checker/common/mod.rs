@@ -602,7 +602,13 @@ impl World {
             let path = path_to(tree, at);
             let mut leaf = self.random_leaf(random);
             let hidden = self.depth() - 1;
-            let split = if hidden > 0 && random.chance(40) {
+            let split = if self.graph.normalisation.is_some() && random.chance(30) {
+                let node = random.below(self.graph.attributes.rows) as u32;
+                if !reached[1][node as usize] {
+                    continue;
+                }
+                Step::Row(node, random.below(3) as u32)
+            } else if hidden > 0 && random.chance(40) {
                 let layer = 2 + random.below(hidden) as u32;
                 let node = random.below(self.graph.attributes.rows) as u32;
                 let unit = random.below(self.model.layers[layer as usize - 2].weight.columns) as u32;
