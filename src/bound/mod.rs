@@ -7,6 +7,7 @@ pub mod exact;
 pub mod hidden;
 pub mod layer_bounds;
 pub mod line;
+pub mod losses;
 pub(crate) mod menu;
 pub mod mixture;
 pub mod nested;

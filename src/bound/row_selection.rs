@@ -1,8 +1,8 @@
 //! The worst flips where rows are normalised: the menus of all rows, and the budget shared out among their steps
 //! (docs/math.md (21.5)).
 
+use crate::bound::losses::{Loss, SearchSpace, Slopes};
 use crate::bound::menu::{Menu, RowLosses};
-use crate::bound::selection::{Loss, SearchSpace, Slopes};
 use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::flip::Flip;
 use crate::problem::limits::Watch;

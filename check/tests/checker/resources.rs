@@ -46,14 +46,14 @@ fn memory(reset: bool) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits are a sixteenth of the default or less,
+/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits are a sixty-fourth of the default or less,
 /// which `GCNPROOF_RESOURCES=full` asks for.
 #[test]
 fn small_files_end_soon() {
     let (flat, deep) = (star(false), star(true));
     let full = std::env::var("GCNPROOF_RESOURCES").is_ok_and(|asked| asked == "full");
     let Limits { leaf, line, node, .. } = Limits::default();
-    let share = if full { 1 } else { 16 };
+    let share = if full { 1 } else { 64 };
     let (leaf, line, node) = (leaf / share, line / share, node / share / share);
     let limits = Limits { leaf, line, node, ..Limits::default() };
     let only = std::env::var("GCNPROOF_TEMPLATE").unwrap_or_default();

@@ -447,7 +447,7 @@ fn removed_edges_on_the_command_line() {
     refused(&["--edges", "add", "-E", "3"], &["--edges add", "not decided"]);
     refused(&["--edges", "both", "-E", "3"], &["--edges both", "not decided"]);
     refused(&["--edges", "remove", "-E", "3", "-Q", "2"], &["-Q together with --edges"]);
-    refused(&["--edges", "remove", "-E", "3", "-q", "2"], &["--edges", "--local"]);
+    refused(&["--edges", "remove", "-E", "3", "-q", "2"], &["--edges together with -q"]);
     refused(&["--edges", "remove"], &["how many edges"]);
     refused(&["-E", "3", "-Q", "2"], &["--edges"]);
     refused(&["--edges", "remove", "-E", "3", "--message-passing", "poly(gcn;0,1)"], &["layer 1", "poly(gcn;0,1)"]);

@@ -16,7 +16,7 @@ use super::line::{Kink, Line};
 use super::{BranchLines, Permitted, exact_change};
 
 /// Attributes between two looks at the clock.
-pub(super) const LOOK: usize = 64;
+const LOOK: usize = 64;
 
 /// A flip of the slice's `n`-th node: `sign` is `+1` if it adds the attribute, `−1` if it removes it.
 #[derive(Clone, Copy)]

@@ -19,8 +19,6 @@ use crate::problem::objective::Objective;
 use crate::bound::relaxed::Relaxation;
 use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
 
-use rows::Range;
-
 use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
 
 /// The lines of a bound, and the branch of a search that it holds in.
@@ -226,7 +224,7 @@ impl ExactProblem<'_> {
             return (r.into(), s.into());
         }
         if self.graph.normalisation().is_some() {
-            return self.row_bounds(Remaining { budget, decided }, m, j, z, Range { lower: r, upper: s });
+            return self.row_bounds(Remaining { budget, decided }, m, j, z, [r, s]);
         }
         let layer = &self.network.layers()[0];
         let global = decided.global(budget).unwrap_or(0);

@@ -13,12 +13,8 @@ use crate::problem::rows::attributes_after;
 use super::line::Line;
 use super::{BranchLines, Permitted};
 
-/// Bounds of a unit in floats.
-#[derive(Clone, Copy)]
-pub(super) struct Range {
-    pub(super) lower: f64,
-    pub(super) upper: f64,
-}
+/// Attributes between two looks at the clock.
+const LOOK: usize = 64;
 
 /// What the row of a node sends to the units that count: slopes of its rise and of its fall, term after term.
 struct RowSlopes {
@@ -145,7 +141,7 @@ impl ExactProblem<'_> {
         let weights = |d: usize| layer.weights_of(d).map(Dyadic::from).collect::<Vec<Dyadic>>();
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         for d in 0..layer.inputs() {
-            if d % super::loss::LOOK == 0 {
+            if d % LOOK == 0 {
                 self.look()?;
             }
             let attribute = d as u32;
@@ -199,10 +195,10 @@ impl ExactProblem<'_> {
         m: usize,
         j: usize,
         z: &Dyadic,
-        range: Range,
+        [lower, upper]: [f64; 2],
     ) -> (Dyadic, Dyadic) {
-        if range.lower.is_finite() && range.upper.is_finite() {
-            return (range.lower.into(), range.upper.into());
+        if lower.is_finite() && upper.is_finite() {
+            return (lower.into(), upper.into());
         }
         let layer = &self.network.layers()[0];
         let width = layer.outputs();
