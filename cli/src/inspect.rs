@@ -81,6 +81,7 @@ impl Inspect {
         for (graph_path, graph) in &graphs {
             for (model_path, model) in &models {
                 let paths = Paths { graph: graph_path, model: model_path };
+                self.reading.passing.check(model, model_path)?;
                 let network = fit(model.clone(), &self.reading.passing.rules()?, graph, paths)?;
                 if let Some(words) = unpredictable_labels(graph, &network) {
                     note!("note: {}: {words}", graph_path.display());

@@ -131,11 +131,21 @@ fn by_layer(pieces: &[String]) -> Vec<String> {
     rules
 }
 
-/// A model whose file says how messages are passed is not told otherwise.
+/// A model whose file says how messages are passed is not told otherwise, and one that was trained here with another message passing than
+/// the usual one is not read with the usual one.
 ///
 /// # Errors
 /// If it is.
 pub fn check_passing(message_passing: &[String], model: &ModelFile, path: &Path) -> Result<()> {
+    let ours = model.metadata.get("framework").is_some_and(|framework| framework.starts_with("gcnproof "));
+    let trained = model.metadata.get("message_passing").filter(|_| ours && message_passing.is_empty());
+    if let Some(rules) = trained.filter(|rules| rules.split(',').any(|rule| rule != "gcn")) {
+        return Err(miette!(
+            help = format!("add --message-passing {rules}"),
+            "{}: was trained with message passing {rules}, and none is given",
+            path.display()
+        ));
+    }
     if message_passing.is_empty() || model.layers.iter().all(|layer| layer.operators.is_empty()) {
         return Ok(());
     }

@@ -16,6 +16,22 @@ fn cora() -> Graph {
     Graph::from_file(read_graph(Path::new(GRAPH), &Default::default()).unwrap())
 }
 
+/// A model that was trained with another message passing is not certified as if it were a GCN.
+#[test]
+fn a_model_is_read_with_the_message_passing_of_its_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("mean.safetensors").to_str().unwrap().to_string();
+    let train = ["train", GRAPH, "--loss", "ce", "--hidden", "4", "--epochs", "2", "--message-passing", "mean"];
+    let done = gcnproof(&[&train[..], &["--out", &out]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let certify = ["certify", GRAPH, &out, "-Q", "1", "--nodes", "0-3"];
+    let done = gcnproof(&certify);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("add --message-passing mean"), "{}", text(&done.stderr));
+    let done = gcnproof(&[&certify[..], &["--message-passing", "mean"]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
 #[test]
 fn the_command_writes_a_model_a_log_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
