@@ -45,8 +45,8 @@ fn trees_prove_exactly_what_is_true_of_normalised_rows() {
     println!(
         "{proved} proved (with splits on units {with_units}, flips {with_flips}, rows {with_rows}), {refused} refused, {not_in_time} out of rounds"
     );
-    assert!(proved > 600 && with_units > 40 && with_flips > 60 && with_rows > 60 && refused > 600, "{counts:?}");
-    assert!(not_in_time < 300, "{counts:?}");
+    assert!(proved > 150 && with_units > 8 && with_flips > 12 && with_rows > 12 && refused > 150, "{counts:?}");
+    assert!(not_in_time < 80, "{counts:?}");
 }
 
 /// Arbitrary admissible multipliers: never a false claim.
@@ -153,7 +153,7 @@ fn any_admissible_hints_give_a_valid_bound_of_normalised_rows() {
     });
     let [judged, attained] = counts.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
     println!("{attained} of {judged} bounds attained");
-    assert!(judged > 8_000 && attained > 200, "{attained} {judged}");
+    assert!(judged > 1_000 && attained > 40, "{attained} {judged}");
 }
 
 /// Witnesses are accepted exactly if their margin is not positive.
@@ -349,5 +349,5 @@ fn units_reach_as_far_as_rows_let_them() {
         all += 1;
     }
     println!("{attained} of {all} attained, {exact} without a shared budget");
-    assert!(exact > 1_000 && attained > exact + 500 && attained < all, "{attained} {exact} {all}");
+    assert!(exact > 200 && attained > exact + 100 && attained < all, "{attained} {exact} {all}");
 }
