@@ -464,8 +464,9 @@ impl Session<'_> {
         self.meter.look()?;
         self.checker.work.afforded()?;
         // The fast path knows only the bounds that the expansion makes.
-        // Nor does it know of flips that must be made in a row.
-        let sooner = sooner && path.decided.rows.is_empty();
+        // Of normalised rows the core alone decides: the fast path has accepted true leaves there that the core does not
+        // reach, and what it accepts must be what the core accepts.
+        let sooner = sooner && !network.is_normalised();
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
         }
