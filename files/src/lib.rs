@@ -11,8 +11,7 @@
 //! # let two_nodes = GraphFile {
 //! #     adjacency: Pattern { rows: 2, columns: 2, offsets: vec![0, 1, 2], indices: vec![1, 0] },
 //! #     attributes: Pattern { rows: 2, columns: 3, offsets: vec![0, 1, 3], indices: vec![2, 0, 1] },
-//! #     labels: None, node_names: None, attribute_names: None, class_names: None,
-//! #     digest: String::new(), notes: vec![],
+//! #     ..GraphFile::default()
 //! # };
 //! let bytes = write::graph_npz("two_nodes.npz", &two_nodes)?;
 //! let graph = parse_graph("two_nodes.npz", &bytes, &GraphOptions::default())?;
