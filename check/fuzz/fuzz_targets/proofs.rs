@@ -27,11 +27,8 @@ fuzz_target!(|data: &[u8]| {
         attributes: adjacency.clone(),
         adjacency,
         labels: Some(vec![Some(0)]),
-        node_names: None,
-        attribute_names: None,
-        class_names: None,
         digest: "g".into(),
-        notes: Vec::new(),
+        ..GraphFile::default()
     };
     let constant = if robust { -0.25 } else { -0.75 };
     let deep = choice & 4 != 0;
