@@ -98,6 +98,12 @@ impl Export {
         if self.node >= graph.node_count() {
             return Err(miette!("--node {}: the graph has nodes 0 to {}", self.node, graph.node_count() - 1));
         }
+        if graph.normalisation().is_some() {
+            return Err(miette!(
+                help = "--binarize reads the attributes as 0 and 1, which is another problem",
+                "the rows of the attributes are divided by their sums, and programs are written for 0/1 attributes only"
+            ));
+        }
         let certifier = certifier(&graph, &network, budget).build();
         let reference = self.reference.unwrap_or_else(|| certifier.predicted(self.node));
         for class in [reference, self.class] {

@@ -61,6 +61,13 @@ impl Validation<'_> {
     /// If a limit is none, nothing is drawn, or a file cannot be written.
     pub fn execute(&self) -> Result<Validated> {
         let settings = &self.settings;
+        if self.graph.normalisation().is_some() {
+            return Err(miette!(
+                help =
+                    "`certify` decides such graphs, and `check` its proofs; --binarize reads the attributes as 0 and 1",
+                "the rows of the attributes are divided by their sums, and solvers are compared on 0/1 attributes only"
+            ));
+        }
         let limits = [("time", settings.seconds), ("milp", settings.milp_seconds), ("exact", self.exact_limit)];
         for (name, limit) in limits {
             if limit.is_nan() || limit < 0.0 {

@@ -24,7 +24,7 @@ use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
-use crate::problem::rows::{Move, received};
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 /// Weights in `[0, 1]` are multiples of `1/GRID`, so that `1 − w` is exact.
@@ -150,9 +150,7 @@ pub(crate) fn add_changes(
         // The flips of a row act together: here all of them are made.
         let flips: Vec<Flip> = shares.filter(|flip| flip.1 > 0.0).map(|flip| flip.0).collect();
         for row in Move::all(graph, &flips) {
-            let sent = row.sent_change(graph, layer, &[]);
-            for (_, m, entries) in slice.rows_of(row.first()) {
-                received(layer, &sent, entries, &mut gains);
+            for (m, gains) in row.reached(graph, layer, slice, &[]) {
                 add(m, &gains, 1.0);
             }
         }

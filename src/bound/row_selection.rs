@@ -98,7 +98,8 @@ impl RowSelection {
         starts.zip(&self.ends).map(|(start, &end)| &self.moves[start..end])
     }
 
-    /// The sum of the `global` largest steps of all menus: not below the loss of any admissible set. `kept` gets the flips
+    /// The sum of the `global` largest steps of all menus, rounded up: not below the loss of any admissible set; −∞ if there
+    /// is none, because the flips that must be made cannot be. `kept` gets the flips
     /// that attain it, up to the gaps between losses and their hulls.
     pub fn select(
         &mut self,
@@ -117,7 +118,8 @@ impl RowSelection {
         let Some(global) = global.checked_sub(space.decided.least_in_all()) else { return f64::NEG_INFINITY };
         // What the `global` largest steps surely reach: smaller ones do not matter.
         let mut threshold = if global == 0 { f64::INFINITY } else { 0.0 };
-        let (mut base, mut seen) = (0.0, 0);
+        // What must be lost may be negative, and cancel: its size says how far the sum may be off.
+        let (mut base, mut size, mut seen) = (0.0, FLOOR, 0);
         for looked in 0..self.waiting.len() {
             let row = self.waiting[looked];
             // Rows in which flips must be made come first.
@@ -132,6 +134,7 @@ impl RowSelection {
             }
             self.look(space, row, slopes, if row.least > 0 { 0.0 } else { threshold }, looked);
             base += self.menu.base;
+            size += self.menu.base.abs();
             self.rows[looked].least = row.least;
             seen = looked + 1;
             let steps = self.menu.steps.iter().take_while(|&&loss| loss > threshold);
@@ -166,7 +169,11 @@ impl RowSelection {
                 }
             }
         }
-        base + self.steps.iter().map(|step| step.loss).sum::<f64>()
+        if base == f64::NEG_INFINITY {
+            return base;
+        }
+        let steps: f64 = self.steps.iter().map(|step| step.loss).sum();
+        (base + steps + error_of(self.steps.len() + seen + 2, size + steps)).next_up()
     }
 
     /// All rows that may be touched, those with the largest bound on their steps first (docs/math.md (21.8)).

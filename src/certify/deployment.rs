@@ -26,20 +26,18 @@ use gcnproof_check::format::{Claim, Witness};
 const FAR: f64 = 0.5;
 
 impl Certifier {
-    /// Error bounds of this problem as it is deployed, if it is.
+    /// Error bounds of this problem as it is deployed, if it is. None where rows are normalised: their division is part of the
+    /// execution, and its rounding is not bounded here.
     pub fn errors(&self) -> Option<&ErrorTable> {
-        let execution = self.settings.deployed?;
+        let execution = self.settings.deployed.filter(|_| !self.graph().normalisation().is_some())?;
         let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
         Some(self.errors.get_or_init(|| in_own_pool(table)))
     }
 
     /// Those of the margins of a target over some classes.
     pub(super) fn margin_errors(&self, target: Target, classes: &[usize]) -> Option<Vec<f64>> {
-        // The division of a row is part of the execution, and its rounding is not bounded here.
-        if self.graph().normalisation().is_some() {
-            return self.settings.deployed.map(|_| vec![f64::INFINITY; classes.len()]);
-        }
-        Some(self.errors()?.margin_errors(target.node, target.reference, classes))
+        let unknown = self.settings.deployed.map(|_| vec![f64::INFINITY; classes.len()]);
+        self.errors().map(|table| table.margin_errors(target.node, target.reference, classes)).or(unknown)
     }
 
     /// Adds what holds as deployed of a node that is robust by bounds that are not the tightest. Nothing if these do not exceed the

@@ -14,7 +14,7 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::problem::flip::Flip;
-use crate::problem::matrix::PatternRows;
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 /// Units named one by one.
@@ -134,14 +134,10 @@ pub(super) fn compose(
 fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, Vec<f64>) {
     let layer = &certifier.network().layers()[0];
     let width = layer.outputs();
-    let mut gains = Vec::new();
     let mut rise = vec![0.0; slice.nodes(2).len() * width];
     let mut fall = rise.clone();
-    for &flip in flips {
-        let present = certifier.graph().attributes().contains(flip.node as usize, flip.attribute);
-        let sign = if present { -1.0 } else { 1.0 };
-        for (_, m, entries) in slice.rows_of(flip) {
-            layer.changes(sign, entries, flip.attribute as usize, &mut gains);
+    for column in Move::all(certifier.graph(), flips) {
+        for (m, gains) in column.reached(certifier.graph(), layer, slice, &[]) {
             for (j, &change) in gains.iter().enumerate() {
                 rise[m * width + j] += change.max(0.0);
                 fall[m * width + j] -= change.min(0.0);

@@ -5,6 +5,7 @@ use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::problem::layer::Layer;
 use crate::problem::matrix::PatternRows;
+use crate::problem::slice::Slice;
 
 /// Flips of one row that are made together: a single one, or where rows are normalised all of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +51,25 @@ impl Move {
         std::iter::once(self.first).chain(self.more.iter().copied())
     }
 
-    /// What it changes in what the row sends, term after term, once the flips of `base` are made; in f64, as a suggestion.
-    pub fn sent_change(&self, graph: &Graph, layer: &Layer, base: &[Flip]) -> Vec<f64> {
+    /// What it changes in the units of the nodes that it reaches, once the flips of `base` are made: local number of the node,
+    /// and a number for each unit; in f64, as a suggestion.
+    pub fn reached(&self, graph: &Graph, layer: &Layer, slice: &Slice, base: &[Flip]) -> Vec<(usize, Vec<f64>)> {
+        let Flip { node, attribute } = self.first;
+        let sent = graph.normalisation().is_some().then(|| self.sent_change(graph, layer, base));
+        let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
+        let changes = |(_, m, entries): (usize, usize, &[f64])| {
+            let mut changes = Vec::new();
+            match &sent {
+                Some(sent) => received(layer, sent, entries, &mut changes),
+                None => layer.changes(sign, entries, attribute as usize, &mut changes),
+            }
+            (m, changes)
+        };
+        slice.rows_of(self.first).map(changes).collect()
+    }
+
+    /// What it changes in what the row sends, term after term.
+    fn sent_change(&self, graph: &Graph, layer: &Layer, base: &[Flip]) -> Vec<f64> {
         let before: Vec<Flip> = base.iter().copied().filter(|flip| flip.node == self.node()).collect();
         let after: Vec<Flip> = before.iter().copied().chain(self.flips()).collect();
         let mut change = Sent::default();
@@ -63,7 +81,7 @@ impl Move {
 }
 
 /// What arrives at the units of a node that is reached with these entries, if so much is sent.
-pub fn received(layer: &Layer, sent: &[f64], entries: &[f64], into: &mut Vec<f64>) {
+fn received(layer: &Layer, sent: &[f64], entries: &[f64], into: &mut Vec<f64>) {
     into.clear();
     into.resize(layer.outputs(), 0.0);
     for (a, sent) in entries.iter().zip(sent.chunks_exact(layer.outputs())) {

@@ -19,9 +19,8 @@ use crate::bound::line::envelope::{Envelope, ListedBudgets, ListedFlip};
 use crate::bound::selection::SearchSpace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
-use crate::problem::matrix::PatternRows;
 use crate::problem::network::Layer;
-use crate::problem::rows::{Move, received};
+use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
@@ -363,7 +362,7 @@ impl Master for SimplexMaster<'_> {
     /// One more row `s_i ≥ loss_i(x) − ρ − η_n` (docs/math.md (6.1)).
     fn add(&mut self, space: &SearchSpace, slice: &Slice, column: Move) {
         let flip = column.first();
-        let reach = reached(space, self.layer, slice, &column);
+        let reach = column.reached(space.graph, self.layer, slice, &space.decided.flipped);
         let mut fixed = 0.0;
         let mut coefficients = vec![(self.rho, column.cost() as f64)];
         for (m, changes) in &reach {
@@ -432,26 +431,4 @@ pub(super) fn local_columns(space: &SearchSpace, node: u32) -> usize {
         return 1;
     }
     space.decided.local(space.budget, node).unwrap_or(0)
-}
-
-/// What a move changes in the units of the nodes that it reaches.
-pub(super) fn reached(space: &SearchSpace, layer: &Layer, slice: &Slice, column: &Move) -> Vec<(usize, Vec<f64>)> {
-    let flip = column.first();
-    if space.graph.normalisation().is_some() {
-        let sent = column.sent_change(space.graph, layer, &space.decided.flipped);
-        let changes = |(_, m, entries): (usize, usize, &[f64])| {
-            let mut changes = Vec::new();
-            received(layer, &sent, entries, &mut changes);
-            (m, changes)
-        };
-        return slice.rows_of(flip).map(changes).collect();
-    }
-    let present = space.graph.attributes().contains(flip.node as usize, flip.attribute);
-    let sign = if present { -1.0 } else { 1.0 };
-    let changes = |(_, m, entries): (usize, usize, &[f64])| {
-        let mut changes = Vec::new();
-        layer.changes(sign, entries, flip.attribute as usize, &mut changes);
-        (m, changes)
-    };
-    slice.rows_of(flip).map(changes).collect()
 }

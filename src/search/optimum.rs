@@ -158,6 +158,10 @@ pub fn relaxed_optimum_until(
         above: Vec::new(),
         flips: Vec::new(),
     };
+    // The relaxed network is not evaluated at shares of moves: nothing is known from above.
+    if prepared.graph().normalisation().is_some() {
+        return best;
+    }
     let Some(bounds) = prepared.activation_bounds().first() else {
         // A linear model has nothing to relax.
         return Optimum { upper: first.upper(), ..best };

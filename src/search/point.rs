@@ -13,7 +13,7 @@ use crate::problem::objective::Objective;
 use crate::problem::slice::Slice;
 
 use super::layered::master::LayeredMaster;
-use super::master::{Suggestion, reached};
+use super::master::Suggestion;
 
 /// A point that leaves `[R, S]` somewhere, by a rounding or by a solver's tolerance, is moved by these shares towards
 /// the middle of some points of the true network, which all lie inside.
@@ -52,7 +52,8 @@ pub(super) fn suggested_point(
     let Workspace { hidden, slice, .. } = workspace;
     let (mut change, mut capped) = (vec![0.0; hidden.count()], vec![0.0; hidden.count()]);
     for (column, share) in suggestion.moves.iter().filter(|made| made.1 > 0.0) {
-        for (m, gains) in reached(&prepared.search_space(decided), &prepared.network().layers()[0], slice, column) {
+        let layer = &prepared.network().layers()[0];
+        for (m, gains) in column.reached(prepared.graph(), layer, slice, &decided.flipped) {
             for (j, &g) in gains.iter().enumerate() {
                 let at = m * gains.len() + j;
                 change[at] += share * g;

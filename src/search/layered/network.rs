@@ -16,7 +16,7 @@ use crate::bound::selection::SearchSpace;
 use crate::problem::network::Network;
 use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
-use crate::search::master::{AllowedLines, reached};
+use crate::search::master::AllowedLines;
 
 /// A row of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -237,7 +237,7 @@ impl<'a> Layers<'a> {
         let layer = &self.network.layers()[0];
         let mut active = vec![0.0; self.value.len()];
         let (mut nodes, mut changes) = (Vec::new(), Vec::new());
-        for (m, mut gains) in reached(space, layer, slice, column) {
+        for (m, mut gains) in column.reached(space.graph, layer, slice, &space.decided.flipped) {
             for (j, &g) in gains.iter().enumerate() {
                 let at = m * gains.len() + j;
                 let capped = self.hidden.capped_change(at, g);
