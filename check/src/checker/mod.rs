@@ -453,7 +453,9 @@ impl Session<'_> {
             return Ok(Some(ExactHints::default()));
         }
         self.meter.spend(self.slice.steps())?;
-        if network.is_normalised() && (self.checker.exact_only || wanted || self.checker.has_stated_bounds()) {
+        // Of normalised rows the core alone decides: the fast path has accepted true leaves there that the core does not
+        // reach, and what it accepts must be what the core accepts.
+        if network.is_normalised() {
             return self.judge_rows(&objective, path, &short).map(Some);
         }
         let error = Interval::around(&self.error).upper;
@@ -464,14 +466,8 @@ impl Session<'_> {
         self.meter.look()?;
         self.checker.work.afforded()?;
         // The fast path knows only the bounds that the expansion makes.
-        // Of normalised rows the core alone decides: the fast path has accepted true leaves there that the core does not
-        // reach, and what it accepts must be what the core accepts.
-        let sooner = sooner && !network.is_normalised();
         if sooner && !self.checker.exact_only && !self.checker.has_stated_bounds() {
             return Ok(wanted.then(|| hints.exact(self.slice)));
-        }
-        if network.is_normalised() {
-            return self.judge_rows(&objective, path, &short).map(Some);
         }
         let hints = hints.exact(self.slice);
         let (checker, meter) = (self.checker, self.meter);
