@@ -28,6 +28,8 @@ pub struct RowLosses<'a> {
     pub whole: f64,
     /// Its radius `B̄`, what rounding may have hidden in `B` included.
     pub radius: f64,
+    /// The least and the largest number of ones that a branch leaves a row that is changed.
+    pub ones: [usize; 2],
 }
 
 /// The losses of a row by the number of its flips, under their concave hull.
@@ -51,9 +53,10 @@ impl Menu {
         self.fill_from(row, 0, capacity);
     }
 
-    /// The same with at least so many flips: [`Menu::base`] is what these lose, and the steps are those beyond.
+    /// The same with at least so many flips, the fewest with which the row has as many ones as it may have: [`Menu::base`] is
+    /// what these lose, and the steps are those beyond.
     pub fn fill_from(&mut self, row: RowLosses, least: usize, capacity: usize) {
-        let RowLosses { normalisation, count, additions, removals, whole, radius } = row;
+        let RowLosses { normalisation, count, additions, removals, whole, radius, ones } = row;
         for (sums, (list, sized)) in
             self.sums.iter_mut().zip([(additions, false), (removals, false), (additions, true), (removals, true)])
         {
@@ -75,6 +78,9 @@ impl Menu {
             let (mut most, mut best) = (f64::NEG_INFINITY, 0);
             for a in k.saturating_sub(removals.len())..=k.min(additions.len()) {
                 let r = k - a;
+                if !(ones[0]..=ones[1]).contains(&(count + a - r)) {
+                    continue;
+                }
                 let after = normalisation.entry(count + a - r);
                 let fall = entry - after;
                 let loss = fall * whole + fall.abs() * radius + after * (added[a] + removed[r]);
@@ -94,7 +100,8 @@ impl Menu {
             // Where so many flips cannot be made, there is nothing to lose.
             self.base = self.losses.get(least).copied().unwrap_or(f64::NEG_INFINITY);
             self.losses.drain(..least.min(self.losses.len()));
-            self.losses.iter_mut().for_each(|loss| *loss = (*loss - self.base).next_up());
+            let possible = self.losses.iter_mut().filter(|loss| **loss > f64::NEG_INFINITY);
+            possible.for_each(|loss| *loss = (*loss - self.base).next_up());
             self.losses.truncate(if self.base.is_finite() { usize::MAX } else { 0 });
             match self.losses.first_mut() {
                 Some(first) => *first = 0.0,
@@ -118,7 +125,7 @@ impl Menu {
         let slope = |from: usize, to: usize| (losses[to] - losses[from]) / (to - from) as f64;
         hull.clear();
         hull.push(0);
-        for k in 1..losses.len() {
+        for k in (1..losses.len()).filter(|&k| losses[k] > f64::NEG_INFINITY) {
             while let [.., before, last] = hull[..]
                 && slope(before, last) <= slope(last, k)
             {
@@ -168,6 +175,7 @@ mod tests {
                 removals,
                 whole,
                 radius: 0.25,
+                ones: [0, usize::MAX],
             };
             menu.fill(row, 5);
             assert!(menu.steps.windows(2).all(|pair| pair[0] >= pair[1]) && menu.steps.iter().all(|&step| step > 0.0));
@@ -188,6 +196,7 @@ mod tests {
             removals: &[],
             whole: 1.0,
             radius: 0.0,
+            ones: [0, usize::MAX],
         };
         let mut menu = Menu::default();
         menu.fill(row, 3);

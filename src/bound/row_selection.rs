@@ -317,6 +317,7 @@ impl RowSelection {
             removals: removed,
             whole,
             radius: spread,
+            ones: decided.ones(node).into_inner().into(),
         };
         menu.fill_from(row, must, capacity);
         share.clone_from(&menu.additions);

@@ -1,5 +1,7 @@
 //! The budget: which flips an attacker may make, in all and per node, and what is left of it in a branch.
 
+use std::ops::RangeInclusive;
+
 use thiserror::Error;
 
 use crate::problem::flip::Flip;
@@ -257,19 +259,37 @@ pub struct Decided {
     pub flipped: Vec<Flip>,
     /// Not made.
     pub kept: Vec<Flip>,
-    /// How many flips are made in some rows, each listed once.
+    /// How many ones some normalised rows have in the end, each row listed once.
     pub rows: Vec<RowLimits>,
 }
 
-/// How many flips a branch makes in a row, those that it has made included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How many ones a row has once all flips of a branch are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLimits {
     /// The row.
     pub node: u32,
+    /// The attributes that it has without any flip, ascending.
+    present: Vec<u32>,
     /// At least so many.
     pub least: usize,
     /// At most so many.
     pub most: usize,
+}
+
+impl RowLimits {
+    /// How many ones the row has after some flips.
+    fn ones(&self, flips: &[Flip]) -> usize {
+        let own = flips.iter().filter(|flip| flip.node == self.node);
+        let (removed, added): (Vec<Flip>, Vec<Flip>) =
+            own.partition(|flip| self.present.binary_search(&flip.attribute).is_ok());
+        self.present.len() + added.len() - removed.len()
+    }
+
+    /// How many more flips it takes at least to be within the limits.
+    fn missing(&self, flips: &[Flip]) -> usize {
+        let ones = self.ones(flips);
+        self.least.saturating_sub(ones).max(ones.saturating_sub(self.most))
+    }
 }
 
 impl Decided {
@@ -280,8 +300,7 @@ impl Decided {
 
     /// `q_n` that is left; `None` if more was used than there is.
     pub fn local(&self, budget: &Budget, node: u32) -> Option<usize> {
-        let most = self.limits(node).map_or(usize::MAX, |limits| limits.most);
-        budget.local(node as usize).min(most).checked_sub(self.used(node))
+        budget.local(node as usize).checked_sub(self.used(node))
     }
 
     fn used(&self, node: u32) -> usize {
@@ -294,7 +313,20 @@ impl Decided {
 
     /// How many flips must still be made in the row of a node.
     pub fn least(&self, node: u32) -> usize {
-        self.limits(node).map_or(0, |limits| limits.least.saturating_sub(self.used(node)))
+        self.limits(node).map_or(0, |limits| limits.missing(&self.flipped))
+    }
+
+    /// May a row get so many more ones than the flips made leave it?
+    pub fn leaves(&self, node: u32, added: isize) -> bool {
+        self.limits(node).is_none_or(|limits| {
+            let ones = limits.ones(&self.flipped).saturating_add_signed(added);
+            (limits.least..=limits.most).contains(&ones)
+        })
+    }
+
+    /// How many ones the row of a node may have in the end.
+    pub fn ones(&self, node: u32) -> RangeInclusive<usize> {
+        self.limits(node).map_or(0..=usize::MAX, |limits| limits.least..=limits.most)
     }
 
     /// How many flips must still be made in all.
@@ -302,10 +334,10 @@ impl Decided {
         self.rows.iter().map(|limits| self.least(limits.node)).sum()
     }
 
-    /// The same with at most, or more than, `count` flips in a row.
-    pub fn limit_row(&mut self, node: u32, count: usize, more: bool) {
+    /// The same with at most, or more than, `count` ones in a row, which has these attributes without any flip.
+    pub fn limit_row(&mut self, node: u32, present: &[u32], count: usize, more: bool) {
         if self.limits(node).is_none() {
-            self.rows.push(RowLimits { node, least: 0, most: usize::MAX });
+            self.rows.push(RowLimits { node, present: present.to_vec(), least: 0, most: usize::MAX });
         }
         for limits in self.rows.iter_mut().filter(|limits| limits.node == node) {
             if more {
@@ -332,10 +364,7 @@ impl Decided {
 
     /// May these flips, which the budget admits, be made in the branch?
     pub fn contains(&self, flips: &[Flip]) -> bool {
-        let within = |limits: &RowLimits| {
-            let made = flips.iter().filter(|flip| flip.node == limits.node).count();
-            (limits.least..=limits.most).contains(&made)
-        };
+        let within = |limits: &RowLimits| limits.missing(flips) == 0;
         self.flipped.iter().all(|flip| flips.contains(flip))
             && !self.kept.iter().any(|flip| flips.contains(flip))
             && self.rows.iter().all(within)

@@ -46,6 +46,12 @@ impl Move {
         1 + self.more.len()
     }
 
+    /// How many ones it adds to the row, less those that it removes; it makes no flip that was made before.
+    pub fn ones_added(&self, graph: &Graph) -> isize {
+        let present = |flip: &Flip| graph.attributes().contains(flip.node as usize, flip.attribute);
+        self.flips().map(|flip| if present(&flip) { -1 } else { 1 }).sum()
+    }
+
     /// Its flips.
     pub fn flips(&self) -> impl Iterator<Item = Flip> + '_ {
         std::iter::once(self.first).chain(self.more.iter().copied())

@@ -56,7 +56,7 @@ impl Growth<'_, '_> {
             Some(split) => {
                 tree.push(split.clone());
                 for second in [false, true] {
-                    let mut below = extended(path, &split, second);
+                    let mut below = self.session.below(path, &split, second);
                     self.walk(steps, &mut below, tree)?;
                 }
                 Ok(())
@@ -85,27 +85,7 @@ impl Growth<'_, '_> {
         self.splits -= 1;
         let split = Step::Flip(node, attribute);
         tree.push(split.clone());
-        self.grow((*leaf).clone(), &extended(path, &split, false), tree)?;
-        self.grow(*leaf, &extended(path, &split, true), tree)
+        self.grow((*leaf).clone(), &self.session.below(path, &split, false), tree)?;
+        self.grow(*leaf, &self.session.below(path, &split, true), tree)
     }
-}
-
-/// The path below a split.
-fn extended(path: &Path, split: &Step, second: bool) -> Path {
-    let mut path = path.clone();
-    match *split {
-        Step::Unit(layer, node, unit) => path.units.push(((layer, node, unit), !second)),
-        Step::Flip(node, attribute) => {
-            path.decided.fixed.push((node, attribute));
-            if second {
-                path.decided.flipped.push((node, attribute));
-            }
-        }
-        Step::Row(node, count) => path.decided.limit_row(node, count as usize, second),
-        Step::Leaf(_) | Step::Hints(_) => {}
-    }
-    path.units.sort_unstable();
-    path.decided.fixed.sort_unstable();
-    path.decided.flipped.sort_unstable();
-    path
 }

@@ -84,6 +84,10 @@ pub(crate) fn search_pair(
 }
 
 impl BranchEvaluator for PairSearch<'_, '_> {
+    fn row(&self, node: u32) -> &[u32] {
+        self.prepared.graph().attributes().row(node as usize)
+    }
+
     /// Bounds a branch, tries what it finds on the true network, and says where to split.
     fn evaluate(&mut self, branch: &Branch) -> BranchResult {
         let prepared = self.prepared;

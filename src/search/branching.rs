@@ -6,6 +6,7 @@ use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::workspace::Workspace;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
+use crate::problem::rows::attributes_after;
 
 use super::cuts::envelope_values;
 use super::master::Suggestion;
@@ -16,8 +17,9 @@ use super::tree::{Branch, Split};
 /// Perturbations of a branch up to which they are tried one by one.
 const FEW: usize = 2048;
 
-/// By so much the numbers of flips in a row differ, as a variance, that the branch is split on them.
-const SPREAD: f64 = 0.2;
+/// By so much the numbers of ones in a row differ, as a variance relative to the square of their mean, that the branch is
+/// split on them.
+const SPREAD: f64 = 0.01;
 
 /// Branches of a tree before that is considered.
 const PATIENCE: usize = 64;
@@ -55,29 +57,32 @@ pub(super) fn choose_split(
         .map(Split::Flip)
 }
 
-/// Where rows are normalised: on the number of flips in the row in which the relaxed attacker's moves differ most in theirs.
-/// Moves of few and of many flips give a row very different entries, and what lies between is far from both.
+/// Where rows are normalised: on the number of ones left in the row in which the relaxed attacker's moves differ most in
+/// it. Few and many ones give a row very different entries, and what lies between them is far from both.
 pub(super) fn row_split(search: &PairSearch, branch: &Branch, suggestion: &Suggestion) -> Option<Split> {
+    let (graph, decided) = (search.prepared.graph(), &branch.decided);
+    // How many ones moves add, and the square of that, by their shares.
     let mut rows: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
     for (column, share) in &suggestion.moves {
-        let cost = column.cost() as f64;
+        let added = column.ones_added(graph) as f64;
         let [mean, square] = rows.entry(column.node()).or_default();
-        *mean += share * cost;
-        *square += share * cost * cost;
+        *mean += share * added;
+        *square += share * added * added;
     }
-    let spread = |[mean, square]: [f64; 2]| square - mean * mean;
-    let (node, sums) = rows.into_iter().max_by(|x, y| spread(x.1).total_cmp(&spread(y.1)).then(y.0.cmp(&x.0)))?;
-    if spread(sums) < SPREAD || few_left(search, branch) {
+    let spread = |(node, [mean, square]): (u32, [f64; 2])| {
+        let ones = attributes_after(graph, node, &decided.flipped).count();
+        let middle = (ones as f64 + mean).max(1.0);
+        ((square - mean * mean) / (middle * middle), node, ones, middle)
+    };
+    let widest = rows.into_iter().map(spread).max_by(|x, y| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1)));
+    let (_, node, ones, middle) = widest.filter(|row| row.0 >= SPREAD)?;
+    if few_left(search, branch) {
         return None;
     }
-    let decided = &branch.decided;
-    let used = decided.flipped.iter().filter(|flip| flip.node == node).count();
     let most = decided.local(search.prepared.budget(), node)?.min(decided.global(search.prepared.budget())?);
-    let least = decided.least(node);
-    if most <= least {
-        return None;
-    }
-    Some(Split::Row(node, used + (sums[0] as usize).clamp(least, most - 1)))
+    let limits = decided.ones(node);
+    let (fewest, most) = ((*limits.start()).max(ones.saturating_sub(most)), (*limits.end()).min(ones + most));
+    (fewest < most).then(|| Split::Row(node, (middle as usize).clamp(fewest, most - 1)))
 }
 
 /// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?

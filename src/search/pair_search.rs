@@ -227,7 +227,7 @@ impl PairSearch<'_, '_> {
             let local = || decided.local(budget, column.node()).unwrap_or(0).min(count);
             !column.flips().any(|flip| decided.fixes(flip))
                 && (column.cost() == 1 || column.cost() <= local())
-                && column.cost() >= decided.least(column.node())
+                && decided.leaves(column.node(), column.ones_added(self.prepared.graph()))
         };
         latest.filter(fits).cloned().collect()
     }

@@ -39,7 +39,7 @@ pub enum Split {
     Above(UnitPlace),
     /// Whether a flip is made.
     Flip(Flip),
-    /// Whether more than so many flips are made in the row of a node.
+    /// Whether the normalised row of a node has more than so many ones in the end.
     Row(u32, usize),
 }
 
@@ -153,6 +153,8 @@ pub trait BranchEvaluator {
     fn evaluate(&mut self, branch: &Branch) -> BranchResult;
     /// Is a lower bound on everything that is not proved enough?
     fn is_enough(&self, lower: f64) -> bool;
+    /// The attributes of a node without any flip, ascending.
+    fn row(&self, node: u32) -> &[u32];
 }
 
 /// Searches the tree, lowest bound first (docs/math.md §7.1, §7.4).
@@ -194,7 +196,9 @@ pub fn search(limits: &Limits, clock: &Clock, evaluator: &mut impl BranchEvaluat
                         Split::Above(place) => child.above.push((place, side)),
                         Split::Flip(flip) if side => child.decided.flipped.push(flip),
                         Split::Flip(flip) => child.decided.kept.push(flip),
-                        Split::Row(node, count) => child.decided.limit_row(node, count, side),
+                        Split::Row(node, count) => {
+                            child.decided.limit_row(node, evaluator.row(node), count, side);
+                        }
                     }
                     waiting.push(child);
                 }

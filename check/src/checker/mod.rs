@@ -355,6 +355,14 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// The path below a split.
+    pub fn below(&self, path: &Path, split: &Step, second: bool) -> Path {
+        let mut path = path.clone();
+        let attributes = &self.checker.statement().network.graph.attributes;
+        path.follow(split, second, |node| attributes.row(node as usize));
+        path
+    }
+
     /// Is this leaf accepted on this path, for one class against another?
     ///
     /// # Errors
@@ -375,8 +383,10 @@ impl Session<'_> {
         if path.decided.overspent(budget) {
             return None;
         }
-        let attempt = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true);
-        if let Attempt::Hints(hints, _) = attempt
+        // The fast path knows nothing of normalised rows.
+        if !network.is_normalised()
+            && let Attempt::Hints(hints, _) =
+                self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true)
             && hints.worst.is_some()
         {
             return hints.worst;
@@ -453,8 +463,7 @@ impl Session<'_> {
             return Ok(Some(ExactHints::default()));
         }
         self.meter.spend(self.slice.steps())?;
-        // Of normalised rows the core alone decides: the fast path has accepted true leaves there that the core does not
-        // reach, and what it accepts must be what the core accepts.
+        // Of normalised rows the core alone decides.
         if network.is_normalised() {
             return self.judge_rows(&objective, path, &short).map(Some);
         }

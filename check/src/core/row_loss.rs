@@ -24,11 +24,8 @@ impl Losses<'_> {
             }
             let least = self.free.decided.least(node);
             if let Some(flips) = self.row_flips(place, least > 0).map_err(told)? {
-                if flips.additions.len() + flips.removals.len() < least {
-                    return Ok(None);
-                }
-                let menu = Rc::new(self.free.menu(place, &flips, least).map_err(told)?);
-                parts.push(Part { node, factor: Dyadic::from(1), menu });
+                let Some(menu) = self.free.menu(place, &flips, least).map_err(told)? else { return Ok(None) };
+                parts.push(Part { node, factor: Dyadic::from(1), menu: Rc::new(menu) });
             }
         }
         self.free.meter.look()?;

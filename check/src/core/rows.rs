@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Mul, RangeInclusive, Sub};
 use std::rc::Rc;
 
 use dashu_int::IBig;
@@ -154,8 +154,16 @@ pub struct Part {
 }
 
 /// `L(k)` for `k = 1, 2, …`: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the largest)`, with `scales` the entries `σ` of
-/// rows by their number of attributes, from the one with all removals on.
-fn losses<N>(scales: &[N], additions: &[N], removals: &[N], [grown, shrunk]: [&N; 2], most: usize) -> Vec<N>
+/// rows by their number of attributes, from the one with all removals on; only those at `places` count, and there may be
+/// none.
+fn losses<N>(
+    scales: &[N],
+    additions: &[N],
+    removals: &[N],
+    [grown, shrunk]: [&N; 2],
+    most: usize,
+    places: &RangeInclusive<usize>,
+) -> Vec<Option<N>>
 where
     N: Clone + Ord + From<u32>,
     for<'n> &'n N: Add<&'n N, Output = N> + Sub<&'n N, Output = N> + Mul<&'n N, Output = N>,
@@ -171,36 +179,34 @@ where
     let whole: Vec<N> = scales.iter().map(moved).collect();
     let exactly = |k: usize| {
         let ways = k.saturating_sub(removals.len())..=k.min(additions.len());
-        let ways = ways.map(|a| {
-            let at = removals.len() + a - (k - a);
-            &whole[at] + &(&scales[at] * &(&added[a] + &removed[k - a]))
-        });
-        ways.max()
+        let ways = ways.map(|a| (a, removals.len() + a - (k - a))).filter(|(_, at)| places.contains(at));
+        ways.map(|(a, at)| &whole[at] + &(&scales[at] * &(&added[a] + &removed[k - a]))).max()
     };
-    (1..=most.min(additions.len() + removals.len())).map_while(exactly).collect()
+    (1..=most.min(additions.len() + removals.len())).map(exactly).collect()
 }
 
-/// `L(least)`, and the corners of what is lost beyond, with `L(1)`, `L(2)`, … given; there are `least` of them.
-fn beyond<N>(losses: Vec<N>, least: usize) -> (N, Vec<(usize, N)>)
+/// `L(least)`, and the corners of what is lost beyond, with `L(1)`, `L(2)`, … given where there are any; none without
+/// `L(least)`.
+fn beyond<N>(losses: Vec<Option<N>>, least: usize) -> Option<(N, Vec<(usize, N)>)>
 where
     N: Clone + Ord + From<u32>,
     for<'n> &'n N: Sub<&'n N, Output = N> + Mul<&'n N, Output = N>,
 {
-    let Some(last) = least.checked_sub(1) else { return (N::from(0), corners(losses)) };
-    let base = losses.get(last).cloned().unwrap_or_else(|| N::from(0));
-    let rest = losses.iter().skip(least).map(|loss| loss - &base).collect();
-    (base, corners(rest))
+    let Some(last) = least.checked_sub(1) else { return Some((N::from(0), corners(losses))) };
+    let base = losses.get(last)?.clone()?;
+    let rest = losses.iter().skip(least).map(|loss| loss.as_ref().map(|loss| loss - &base)).collect();
+    Some((base, corners(rest)))
 }
 
 /// The corners of the least concave function that is 0 at 0 and not below a list, up to its largest value.
-fn corners<N>(list: Vec<N>) -> Vec<(usize, N)>
+fn corners<N>(list: Vec<Option<N>>) -> Vec<(usize, N)>
 where
     N: Clone + Ord + From<u32>,
     for<'n> &'n N: Sub<&'n N, Output = N> + Mul<&'n N, Output = N>,
 {
     let mut corners: Vec<(usize, N)> = vec![(0, N::from(0))];
     let count = |flips: usize| N::from(u32::try_from(flips).unwrap_or(u32::MAX));
-    for (k, value) in (1..).zip(list) {
+    for (k, value) in (1..).zip(list).filter_map(|(k, value)| Some((k, value?))) {
         while let [.., (before, low), (last, high)] = &corners[..]
             && &(high - low) * &count(k - last) <= &(&value - high) * &count(last - before)
         {
@@ -217,13 +223,22 @@ where
 }
 
 impl Free<'_> {
-    /// `L_n` of the row at a place of `V(1)`, by what its flips lose.
+    /// `L_n` of the row at a place of `V(1)`, by what its flips lose; none where not even the fewest flips that must be made
+    /// can be.
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
-    pub fn menu(&self, place: usize, flips: &Flips, least: usize) -> Result<Menu, Reason> {
+    pub fn menu(&self, place: usize, flips: &Flips, least: usize) -> Result<Option<Menu>, Reason> {
         let Flips { additions, removals, whole } = flips;
-        let (left, own) = (self.left(self.slice.nodes(1)[place]), self.sent[place].count);
+        let node = self.slice.nodes(1)[place];
+        let (left, own) = (self.left(node), self.sent[place].count);
+        // The numbers of attributes that the path leaves the row, counted from the one with all removals on.
+        let (fewest, most) = self.decided.limits(node).map_or((0, usize::MAX), |limits| (limits.least, limits.most));
+        let first = own - removals.len();
+        let places = match most.checked_sub(first) {
+            Some(most) => fewest.saturating_sub(first)..=most,
+            None => RangeInclusive::new(1, 0),
+        };
         let ways = (additions.len() + 1) * (removals.len() + 1);
         let scales: Vec<Dyadic> =
             (own - removals.len()..=own + additions.len()).map(|count| self.network.scale(count)).collect();
@@ -233,13 +248,14 @@ impl Free<'_> {
         let exponent = scales.exponent + numbers.exponent;
         // Sums of products, and of these differences times numbers of flips.
         let bits = scales.bits + numbers.bits + 2 * ((additions.len() + removals.len() + 2).ilog2() as usize + 1) + 3;
-        let (base, corners) = match (&scales.small, &numbers.small) {
+        let found = match (&scales.small, &numbers.small) {
             (Some(scales), Some(numbers)) if bits < 127 => {
                 self.meter.spend(STEP + 4 * ways as u64)?;
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
-                let (base, found) = beyond(losses(scales, added, removed, [&whole[0], &whole[1]], left), least);
-                (IBig::from(base), found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect::<Vec<_>>())
+                let losses = losses(scales, added, removed, [&whole[0], &whole[1]], left, &places);
+                let exact = |found: Vec<(usize, i128)>| found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect();
+                beyond(losses, least).map(|(base, found)| (IBig::from(base), exact(found)))
             }
             _ => {
                 self.meter.spend(STEP + ways as u64 * (64 + (bits / 64 * scales.bits.div_ceil(64)) as u64))?;
@@ -251,9 +267,11 @@ impl Free<'_> {
                 let numbers: Vec<IBig> = numbers.iter().map(at).collect();
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
-                beyond(losses(&scales, added, removed, [&whole[0], &whole[1]], left), least)
+                beyond(losses(&scales, added, removed, [&whole[0], &whole[1]], left, &places), least)
             }
         };
+        let Some((base, corners)) = found else { return Ok(None) };
+        let corners: Vec<(usize, IBig)> = corners;
         let corner = |pair: &[(usize, IBig)]| {
             let [(before, low), (flips, high)] = pair else { return None };
             let loss = Dyadic::new(high.clone(), exponent);
@@ -263,7 +281,7 @@ impl Free<'_> {
             Some(Corner { flips: *flips, loss, rate })
         };
         let base = (least, Dyadic::new(base, exponent));
-        Ok(Menu { base, corners: corners.windows(2).filter_map(corner).collect() })
+        Ok(Some(Menu { base, corners: corners.windows(2).filter_map(corner).collect() }))
     }
 
     /// Rule 1 for whole rows: no admissible set of free flips loses more. Without prices the best one is taken, about. With `reach`, rows
@@ -345,16 +363,23 @@ impl Free<'_> {
         let place = pair[0].place();
         let node = self.slice.nodes(1)[place];
         let [link] = pair else {
-            let menu = Rc::new(self.menu(place, &self.overlapping_flips(pair, unit, upward)?, 0)?);
-            return Ok(Part { node, factor: Dyadic::from(1), menu });
+            let menu = self.unforced(place, &self.overlapping_flips(pair, unit, upward)?)?;
+            return Ok(Part { node, factor: Dyadic::from(1), menu: Rc::new(menu) });
         };
         let column = link.part(self.network.widths[2]).start + unit;
         // Through a negative entry a rise of what is sent arrives as a fall.
         let upward = upward == link.entry.is_positive();
-        let memory = if self.decided.fixed_in(node).next().is_some() { own } else { memory };
+        let decided = self.decided.fixed_in(node).next().is_some() || self.decided.limits(node).is_some();
+        let memory = if decided { own } else { memory };
         let key = (place, column, upward, self.left(node));
-        let menu = memory.menu(key, || self.menu(place, &self.column_flips(place, column, upward), 0))?;
+        let menu = memory.menu(key, || self.unforced(place, &self.column_flips(place, column, upward)))?;
         Ok(Part { node, factor: link.entry.exact().size(), menu })
+    }
+
+    /// The menu of a row that may also be left as it is.
+    fn unforced(&self, place: usize, flips: &Flips) -> Result<Menu, Reason> {
+        let nothing = Menu { base: (0, Dyadic::ZERO), corners: Vec::new() };
+        Ok(self.menu(place, flips, 0)?.unwrap_or(nothing))
     }
 
     /// What flips of a row change in a column of what it sends, in one direction.

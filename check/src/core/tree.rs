@@ -38,7 +38,7 @@ impl Scope<'_> {
                 &Step::Flip(node, attribute) => drop(self.flip((node, attribute)).map_err(here)?),
                 &Step::Row(node, _) => self.row(node).map_err(here)?,
                 Step::Leaf(_) | Step::Hints(_) => {
-                    leaf(at, &path(&open)).map_err(here)?;
+                    leaf(at, &self.path(&open)).map_err(here)?;
                     while open.pop_if(|split| split.1).is_some() {}
                     match open.last_mut() {
                         Some(split) => split.1 = true,
@@ -57,6 +57,15 @@ impl Scope<'_> {
         }
         if complete { Ok(()) } else { Err((tree.len(), Reason::Incomplete)) }
     }
+
+    /// The path of the open splits.
+    fn path(&self, open: &[(&Step, bool)]) -> Path {
+        let mut path = Path::default();
+        for (split, second) in open {
+            path.follow(split, *second, |node| self.network.graph.attributes.row(node as usize));
+        }
+        path
+    }
 }
 
 /// Is this the class with the largest logit, and the smallest number among equals?
@@ -67,24 +76,4 @@ pub fn is_predicted(logits: &[Dyadic], class: u32) -> bool {
         Ordering::Equal => class as usize <= other,
         Ordering::Less => false,
     })
-}
-
-/// The path of the open splits.
-fn path(open: &[(&Step, bool)]) -> Path {
-    let mut path = Path::default();
-    for (split, second) in open {
-        match **split {
-            Step::Unit(layer, node, unit) => path.units.push(((layer, node, unit), !second)),
-            Step::Flip(node, attribute) => {
-                path.decided.fixed.push((node, attribute));
-                path.decided.flipped.extend(second.then_some((node, attribute)));
-            }
-            Step::Row(node, count) => path.decided.limit_row(node, count as usize, *second),
-            Step::Leaf(_) | Step::Hints(_) => {}
-        }
-    }
-    path.units.sort_unstable();
-    path.decided.fixed.sort_unstable();
-    path.decided.flipped.sort_unstable();
-    path
 }

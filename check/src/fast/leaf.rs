@@ -83,10 +83,7 @@ impl<'a> FastTarget<'a> {
             return Attempt::Empty(Box::new(self.without_lines(path)));
         };
         let losses = self.losses(&hints, &path.decided, step);
-        let (price, lost, worst) = match self.fast.network.exact.is_normalised() {
-            true => losses.row_price(),
-            false => losses.price(only_sign.then_some(total)),
-        };
+        let (price, lost, worst) = losses.price(only_sign.then_some(total));
         (hints.price, hints.worst) = (price, worst);
         Attempt::Hints(Box::new(hints), total.minus(lost))
     }

@@ -10,14 +10,11 @@
 mod hints;
 mod leaf;
 mod loss;
-mod menu;
 mod nested;
 mod nested_loss;
 mod network;
-mod normalised;
 mod prices;
 mod row;
-mod row_loss;
 mod shared;
 mod whole;
 

@@ -4,7 +4,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::menu::FastMenu;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use crate::number::{Down, Interval, Rough, Stored, Sums, Up};
@@ -115,11 +114,6 @@ pub(crate) fn covering(every: Stored, amount: Up) -> Stored {
 }
 
 impl Row {
-    /// Of a node all of whose neighbours have normalised rows: what these reach, and by which prices.
-    pub(super) fn of_menus(value: Arc<[Interval]>, reach: Vec<[Up; 2]>, prices: Vec<[FloatPrices; 2]>) -> Row {
-        Row { value, reach, prices, columns: Vec::new(), total: 0, levels: OnceLock::new() }
-    }
-
     fn new(columns: Vec<Column>, total: usize, value: Arc<[Interval]>) -> Row {
         let width = value.len();
         let mut row = Row {
@@ -249,12 +243,7 @@ pub(crate) struct Rows<'a> {
     values: Vec<OnceLock<Arc<[Interval]>>>,
     rows: Vec<OnceLock<Arc<Row>>>,
     gains: Vec<OnceLock<Arc<Gains<Stored>>>>,
-    /// Where rows are normalised, by node.
-    pub(super) menus: Vec<OnceLock<Arc<Menus>>>,
 }
-
-/// What flips of a normalised row do to each column of what it sends, upward and downward.
-pub(super) type Menus = Vec<[FastMenu; 2]>;
 
 /// Gains are remembered while all of them together are no more than so many numbers.
 const REMEMBERED: usize = 1 << 26;
@@ -266,8 +255,6 @@ impl<'a> Rows<'a> {
         let longest = (0..nodes).map(|n| budget.local(n as u32)).max().unwrap_or(0).min(budget.global);
         let all = nodes.saturating_mul(2 * network.columns.len()).saturating_mul(longest);
         let remembered = if all <= REMEMBERED { nodes } else { 0 };
-        // Two numbers for each flip, and what lists take besides.
-        let normalised = network.exact.is_normalised() && all.saturating_add(16 * nodes) <= REMEMBERED / 4;
         Rows {
             network,
             budget,
@@ -275,7 +262,6 @@ impl<'a> Rows<'a> {
             values: (0..nodes).map(|_| OnceLock::new()).collect(),
             rows: (0..nodes).map(|_| OnceLock::new()).collect(),
             gains: (0..remembered).map(|_| OnceLock::new()).collect(),
-            menus: (0..if normalised { nodes } else { 0 }).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -286,8 +272,7 @@ impl<'a> Rows<'a> {
 
     /// Everything about node `m`. The decided flips must not exceed the budget.
     pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<Row> {
-        let limited = |node: u32| decided.rows.iter().any(|limits| limits.node == node);
-        let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some() || limited(link.at);
+        let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some();
         let untouched = decided.flipped.is_empty() && !self.links(m).iter().any(fixed);
         if untouched {
             self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
@@ -297,9 +282,6 @@ impl<'a> Rows<'a> {
     }
 
     fn compute(&self, m: u32, decided: &Decided) -> Row {
-        if self.network.exact.is_normalised() {
-            return self.normalised(m, decided);
-        }
         let columns = pairs(self.links(m)).filter_map(|pair| {
             let node = pair[0].at;
             let left = decided.left(self.budget, node).unwrap_or(0);

@@ -57,11 +57,9 @@ impl Fast<'_> {
             }
             let mut lists = [Vec::new(), Vec::new()];
             let nested = Short { cap: true, nested: true, ..Short::default() };
-            // There are no levels of normalised rows.
-            let single = !self.network.exact.is_normalised();
-            let leaves = [(2, false), (3, single)];
+            let leaves = [(2, false), (3, true)];
             let leaves = leaves.map(|(dual, cap)| Short { dual: Some(dual), cap, ..Short::default() });
-            for short in leaves.into_iter().chain((l > 3 && single).then_some(nested)) {
+            for short in leaves.into_iter().chain((l > 3).then_some(nested)) {
                 // Bends of layer 3 are worth their cost only where a unit may still have either sign, and in the last
                 // hidden layer nothing else asks for bounds.
                 let settled = !lower.is_negative() || !Up::is_positive(*upper);

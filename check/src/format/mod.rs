@@ -138,7 +138,7 @@ pub enum Step {
     Unit(u32, u32, u32),
     /// `[node, attribute]`: first it is not flipped, then it is.
     Flip(u32, u32),
-    /// `[node, count]` of a normalised row: first at most so many of its attributes are flipped, then more.
+    /// `[node, count]` of a normalised row: first it has at most so many attributes in the end, then more.
     Row(u32, u32),
     /// A bound above 0, stated briefly.
     Leaf(Box<Leaf>),

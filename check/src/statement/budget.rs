@@ -99,15 +99,17 @@ pub struct Decided {
     pub flipped: Vec<Flip>,
     /// `F₀ ∪ F₁`: no longer free, ascending.
     pub fixed: Vec<Flip>,
-    /// How many flips are made in some normalised rows, each row once.
+    /// How many attributes some normalised rows have in the end, each row once.
     pub rows: Vec<RowLimits>,
 }
 
-/// How many flips a path makes in a row, those of `F₁` included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How many attributes a row has once all flips of a perturbation are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLimits {
     /// The row.
     pub node: u32,
+    /// The attributes that it has without any flip, ascending.
+    present: Vec<u32>,
     /// At least so many.
     pub least: usize,
     /// At most so many.
@@ -132,18 +134,21 @@ impl Decided {
 
     /// What is left of the budget in a row: `min(q'_n, Q')`; `None` where more was spent than there is.
     pub fn left(&self, budget: &Budget, node: u32) -> Option<usize> {
-        let most = self.limits(node).map_or(usize::MAX, |limits| limits.most);
-        let local = budget.local(node).min(most).checked_sub(self.flipped_in(node).count())?;
+        let local = budget.local(node).checked_sub(self.flipped_in(node).count())?;
         Some(local.min(self.left_in_all(budget)?))
     }
 
-    fn limits(&self, node: u32) -> Option<&RowLimits> {
+    /// What the path says of a row.
+    pub fn limits(&self, node: u32) -> Option<&RowLimits> {
         self.rows.iter().find(|limits| limits.node == node)
     }
 
-    /// How many flips must still be made in a row.
+    /// `r_n`: how many flips must still be made in a row, at least.
     pub fn least(&self, node: u32) -> usize {
-        self.limits(node).map_or(0, |limits| limits.least.saturating_sub(self.flipped_in(node).count()))
+        let Some(RowLimits { present, least, most, .. }) = self.limits(node) else { return 0 };
+        let removed = self.flipped_in(node).filter(|d| present.binary_search(d).is_ok()).count();
+        let ones = present.len() + self.flipped_in(node).count() - 2 * removed;
+        least.saturating_sub(ones).max(ones.saturating_sub(*most))
     }
 
     /// How many flips must still be made in all.
@@ -151,10 +156,10 @@ impl Decided {
         self.rows.iter().fold(0, |sum, limits| sum.saturating_add(self.least(limits.node)))
     }
 
-    /// At most `count` flips in a row, or more.
-    pub fn limit_row(&mut self, node: u32, count: usize, more: bool) {
+    /// At most `count` attributes in a row in the end, or more; `present` are those that it has without any flip.
+    pub fn limit_row(&mut self, node: u32, present: &[u32], count: usize, more: bool) {
         if self.limits(node).is_none() {
-            self.rows.push(RowLimits { node, least: 0, most: usize::MAX });
+            self.rows.push(RowLimits { node, present: present.to_vec(), least: 0, most: usize::MAX });
         }
         for limits in self.rows.iter_mut().filter(|limits| limits.node == node) {
             if more {

@@ -43,9 +43,10 @@ struct Candidate {
     attribute: u32,
 }
 
-/// The largest losses of a row by the number of its flips, from 0 on.
+/// The largest losses of a row by the number of its flips, from 0 on; none where that number leaves the row with more or
+/// fewer ones than it may have.
 struct ExactMenu {
-    losses: Vec<Dyadic>,
+    losses: Vec<Option<Dyadic>>,
     /// How many of the best flips are additions.
     additions: Vec<usize>,
     added: Vec<Candidate>,
@@ -57,7 +58,8 @@ impl ExactMenu {
     /// made.
     fn best(&self, price: &Dyadic, least: usize) -> Option<(Dyadic, usize)> {
         let mut best: Option<(Dyadic, usize)> = None;
-        for (k, loss) in self.losses.iter().enumerate().skip(least) {
+        let possible = self.losses.iter().enumerate().skip(least);
+        for (k, loss) in possible.filter_map(|(k, loss)| Some((k, loss.as_ref()?))) {
             let less = loss - &(price * &Dyadic::from(k as f64));
             if best.as_ref().is_none_or(|best| less > best.0) {
                 best = Some((less, k));
@@ -164,11 +166,15 @@ impl ExactProblem<'_> {
         let scaled = [Ordering::Greater, Ordering::Less].map(|sign| slopes.loss(whole.iter(), sign));
         let entry = |count: usize| Dyadic::from(self.graph.normalisation().entry(count));
         let before = entry(present.len());
-        let mut menu = ExactMenu { losses: vec![Dyadic::ZERO], additions: vec![0], added, removed };
+        let mut menu = ExactMenu { losses: vec![Some(Dyadic::ZERO)], additions: vec![0], added, removed };
+        let ones = remaining.decided.ones(node);
         for k in 1..=capacity.min(menu.added.len() + menu.removed.len()) {
             let mut best: Option<(Dyadic, usize)> = None;
             for a in k.saturating_sub(menu.removed.len())..=k.min(menu.added.len()) {
                 let r = k - a;
+                if !ones.contains(&(present.len() + a - r)) {
+                    continue;
+                }
                 let after = entry(present.len() + a - r);
                 let singles = menu.added[..a].iter().chain(&menu.removed[..r]);
                 let singles = singles.fold(Dyadic::ZERO, |sum, candidate| &sum + &candidate.loss);
@@ -181,9 +187,9 @@ impl ExactProblem<'_> {
                     best = Some((loss, a));
                 }
             }
-            let (loss, a) = best?;
+            let (loss, a) = best.unzip();
             menu.losses.push(loss);
-            menu.additions.push(a);
+            menu.additions.push(a.unwrap_or(0));
         }
         Some(menu)
     }
@@ -227,7 +233,8 @@ fn price<'a>(menus: impl Iterator<Item = &'a ExactMenu>, global: usize) -> f64 {
     let mut steps = Vec::new();
     let mut hull = Menu::default();
     for menu in menus {
-        steps.extend_from_slice(hull.steps_of(menu.losses.iter().map(Dyadic::approximate)));
+        let losses = menu.losses.iter().map(|loss| loss.as_ref().map_or(f64::NEG_INFINITY, Dyadic::approximate));
+        steps.extend_from_slice(hull.steps_of(losses));
     }
     if steps.len() <= global || global == 0 {
         return 0.0;
