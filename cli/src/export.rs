@@ -104,6 +104,12 @@ impl Export {
                 "the rows of the attributes are divided by their sums, and programs are written for 0/1 attributes only"
             ));
         }
+        if graph.categories().is_some() {
+            return Err(miette!(
+                help = "`certify` decides such graphs, and `check` its proofs",
+                "the attributes of the graph are categories, and programs are written for 0/1 attributes only"
+            ));
+        }
         let certifier = certifier(&graph, &network, budget).build();
         let reference = self.reference.unwrap_or_else(|| certifier.predicted(self.node));
         for class in [reference, self.class] {

@@ -219,7 +219,7 @@ impl LocalArguments {
         let nodes = part.map_or(graph.node_count(), |part| part.of);
         let attributes = graph.attribute_count();
         let budget = match &self.local_file {
-            None => Budget::uniform_of(nodes, attributes, global, self.local.flips(attributes)),
+            None => Budget::uniform_of(nodes, attributes, global, self.local.flips(graph.entry_count())),
             Some(path) => Budget::per_node_of(nodes, attributes, global, &read_integers(path)?).map_err(|error| {
                 miette!(
                     help = format!("write one whole number, 0 or more, for each of the {nodes} nodes, in their order"),
@@ -241,7 +241,7 @@ impl LocalArguments {
                 .wrap_err("--freeze-nodes")?;
         }
         if let Some(list) = &self.freeze_attributes {
-            let attributes = identifiers("--freeze-attributes", list, graph.attribute_count(), "attributes")?;
+            let attributes = identifiers("--freeze-attributes", list, graph.own_attribute_count(), "attributes")?;
             budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
         }
         let record = BudgetRecord::new(&budget);

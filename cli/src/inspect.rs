@@ -144,7 +144,7 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
         "edges": degrees.iter().sum::<usize>() / 2,
         "self_loops": (0..n).filter(|&i| graph.adjacency().contains(i, i as u32)).count(),
         "isolated_nodes": degrees.iter().filter(|d| **d == 0).count(),
-        "attributes": graph.attribute_count(),
+        "attributes": graph.own_attribute_count(),
         "attributes_per_node": spread(attributes),
         "degree": spread(degrees),
         "two_hop_size": spread(two_hops),

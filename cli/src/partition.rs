@@ -58,6 +58,13 @@ impl Partition {
             (Some(model), _) => self.hops_of(model, &graph)?,
             (None, hops) => hops.unwrap_or_default().into(),
         };
+        if graph.categories().is_some() {
+            return Err(miette!(
+                help = "certify the whole graph",
+                "{}: its attributes are categories (`attr_groups`), and parts of such graphs are not certified",
+                self.graph.display()
+            ));
+        }
         let (count, nodes) = (self.parts as usize, graph.node_count());
         if count > nodes {
             return Err(miette!(

@@ -1,6 +1,6 @@
 //! What graph files and model files contain, as plain data.
 
-use crate::{DenseMatrix, Described, Normalisation, Pattern, SparseMatrix};
+use crate::{Categories, DenseMatrix, Described, Normalisation, Pattern, SparseMatrix};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct GraphFile {
     pub adjacency: Pattern,
     /// Which node (row) has which attribute (column).
     pub attributes: Pattern,
+    /// If attributes are one-hot, their groups; the columns after those of the file are changes of categories.
+    pub categories: Option<Arc<Categories>>,
     /// What the network reads of them.
     pub normalisation: Normalisation,
     /// The class of each node, if the file has `labels`; a negative label is `None`.
@@ -38,7 +40,9 @@ pub struct GraphFile {
     /// as u64 without labels, or 1 as u64 and each node's label as u64 (2^64 - 1 if unlabelled).
     ///
     /// If rows are normalised, the first bytes are `gcnproof-graph-v2\n` and the bits of an entry, 32 or 64, as u64; the rest
-    /// is the same.
+    /// is the same. If attributes have groups, the first bytes are `gcnproof-graph-v3\n`, the number of attributes of the file,
+    /// and for each of them the number of its group as u64 (2^64 - 1 if it is in none), groups being numbered in the order of
+    /// their numbers in the file.
     pub digest: String,
     /// What a user should be told: what was left out, and what was changed on request.
     pub notes: Vec<String>,

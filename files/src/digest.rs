@@ -1,6 +1,6 @@
 //! SHA-256 over what a file means, so that recompressing it changes nothing.
 
-use crate::{Described, LayerFile, Normalisation, Pattern, SparseMatrix};
+use crate::{Categories, Described, LayerFile, Normalisation, Pattern, SparseMatrix};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
@@ -8,11 +8,18 @@ pub(crate) fn graph(
     adjacency: &Pattern,
     attributes: &Pattern,
     normalisation: Normalisation,
+    categories: Option<&Categories>,
     labels: Option<&[Option<u32>]>,
 ) -> String {
-    let mut seal = match normalisation {
-        Normalisation::None => Seal::new(b"gcnproof-graph-v1\n"),
-        normalised => {
+    let mut seal = match (normalisation, categories) {
+        (_, Some(categories)) => {
+            let mut seal = Seal::new(b"gcnproof-graph-v3\n");
+            seal.number(categories.attributes() as u64);
+            categories.groups.iter().for_each(|group| seal.number(group.map_or(u64::MAX, u64::from)));
+            seal
+        }
+        (Normalisation::None, None) => Seal::new(b"gcnproof-graph-v1\n"),
+        (normalised, None) => {
             let mut seal = Seal::new(b"gcnproof-graph-v2\n");
             seal.number(u64::from(normalised.bits()));
             seal

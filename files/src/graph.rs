@@ -3,8 +3,9 @@
 use crate::part::{self, GraphOrPart};
 use crate::parts::{LAYOUT, Reader};
 use crate::source::{self, Kind};
-use crate::{FileError, GraphFile, GraphOptions, Normalisation, Pattern, digest};
+use crate::{Categories, FileError, GraphFile, GraphOptions, Normalisation, Pattern, digest};
 use std::path::Path;
+use std::sync::Arc;
 
 impl GraphFile {
     /// A graph that was not read from a file: without names, with its digest.
@@ -16,8 +17,44 @@ impl GraphFile {
     /// The same graph, of whose attributes the network reads something else.
     #[must_use]
     pub fn normalised(self, normalisation: Normalisation) -> GraphFile {
-        let digest = digest::graph(&self.adjacency, &self.attributes, normalisation, self.labels.as_deref());
-        GraphFile { normalisation, digest, ..self }
+        GraphFile { normalisation, ..self }.sealed()
+    }
+
+    /// The same graph, whose attributes are one-hot: each has the number of its group, negative if it is in none.
+    ///
+    /// # Errors
+    /// What is wrong with the groups, and the remedy.
+    pub fn grouped(self, groups: &[i64]) -> Result<GraphFile, (String, String)> {
+        if self.normalisation.is_some() {
+            return Err((
+                "is given for attributes that are divided by the sums of their rows".into(),
+                "save them as zeros and ones, or leave it out".into(),
+            ));
+        }
+        let categories = Categories::new(&self.attributes, groups)?;
+        let attribute_names = Some(categories.names(self.attribute_names));
+        let columns = categories.attributes() + categories.changes().len();
+        let attributes = Pattern { columns, ..self.attributes };
+        Ok(GraphFile { attributes, attribute_names, categories: Some(Arc::new(categories)), ..self }.sealed())
+    }
+
+    /// The same graph without groups: its attributes are those of the file.
+    #[must_use]
+    pub fn ungrouped(self) -> GraphFile {
+        let Some(categories) = self.categories else { return self };
+        let columns = categories.attributes();
+        let attribute_names = self.attribute_names.map(|mut names| {
+            names.truncate(columns);
+            names
+        });
+        let attributes = Pattern { columns, ..self.attributes };
+        GraphFile { attributes, attribute_names, categories: None, ..self }.sealed()
+    }
+
+    fn sealed(self) -> GraphFile {
+        let GraphFile { adjacency, attributes, normalisation, categories, labels, .. } = &self;
+        let digest = digest::graph(adjacency, attributes, *normalisation, categories.as_deref(), labels.as_deref());
+        GraphFile { digest, ..self }
     }
 }
 
@@ -118,9 +155,11 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         });
     }
     let found = part::read(name, &mut reader, adjacency.rows)?;
+    let groups = reader.optional_integers("attr_groups")?;
     reader.note_unused()?;
     let graph = GraphFile {
-        digest: digest::graph(&adjacency, &attributes, normalisation, labels.as_deref()),
+        digest: String::new(),
+        categories: None,
         adjacency,
         attributes,
         normalisation,
@@ -130,5 +169,22 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         class_names,
         notes: reader.notes,
     };
+    let Some(groups) = groups else { return Ok((graph.sealed(), found)) };
+    let wrong = |(problem, remedy): (String, String)| FileError::Shape {
+        file: name.into(),
+        entry: "attr_groups".into(),
+        problem,
+        remedy,
+    };
+    if found.is_some() {
+        return Err(wrong((
+            "is given for a part of a graph".into(),
+            "categories are decided on whole graphs: give the whole graph, or leave it out".into(),
+        )));
+    }
+    let mut graph = graph.grouped(&groups).map_err(wrong)?;
+    let count = graph.categories.as_ref().map_or(0, |categories| categories.group_count());
+    let kinds = if count == 1 { "one group of one-hot attributes".into() } else { format!("{count} groups of one-hot attributes") };
+    graph.notes.push(format!("`attr_groups`: {kinds}: a change puts another category in the place of a row's own"));
     Ok((graph, found))
 }

@@ -37,6 +37,7 @@
 mod archive;
 mod array;
 mod chain;
+mod categories;
 mod chosen;
 mod content;
 mod described;
@@ -62,6 +63,7 @@ mod tensors;
 mod triplets;
 pub mod write;
 
+pub use categories::{Categories, CategoryChange};
 pub use content::{GraphFile, GraphOptions, LayerFile, ModelFile, Precision};
 pub use described::{Described, DescribedLayer, DescribedTerm, Place};
 pub use digest::ids as digest_ids;

@@ -55,6 +55,16 @@ pub fn graph_npz(name: &str, graph: &GraphFile) -> Result<Vec<u8>, FileError> {
 fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>, FileError> {
     let mut npz = Npz { file: name.into(), zip: ZipWriter::new(Cursor::new(Vec::new())) };
     npz.pattern("adj", &graph.adjacency, Normalisation::None)?;
+    let plain;
+    let graph = match &graph.categories {
+        None => graph,
+        Some(categories) => {
+            let numbers = categories.groups.iter().map(|group| group.map_or(-1, i64::from));
+            npz.array("attr_groups", "<i8", categories.attributes(), numbers.flat_map(i64::to_le_bytes))?;
+            plain = graph.clone().ungrouped();
+            &plain
+        }
+    };
     npz.pattern("attr", &graph.attributes, graph.normalisation)?;
     if graph.normalisation.is_some() {
         npz.integers("attr_normalised", std::iter::once(u64::from(graph.normalisation.bits())))?;

@@ -68,6 +68,12 @@ impl Validation<'_> {
                 "the rows of the attributes are divided by their sums, and solvers are compared on 0/1 attributes only"
             ));
         }
+        if self.graph.categories().is_some() {
+            return Err(miette!(
+                help = "`certify` decides such graphs, and `check` its proofs",
+                "the attributes of the graph are categories, and solvers are compared on 0/1 attributes only"
+            ));
+        }
         let limits = [("time", settings.seconds), ("milp", settings.milp_seconds), ("exact", self.exact_limit)];
         for (name, limit) in limits {
             if limit.is_nan() || limit < 0.0 {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
-from .attack import Edges, Execution, Flips
+from .attack import Categories, Edges, Execution, Flips
 from .calls import Call, certify, check, explain, logits, radius
 from .curve import BudgetResult, CollectiveResults, collective
 from .errors import (
@@ -46,6 +46,7 @@ def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0) -> tupl
 
 
 __all__ = [
+    "Categories",
     "BudgetResult",
     "CollectiveResults",
     "Edges",

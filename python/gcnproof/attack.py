@@ -80,6 +80,24 @@ class Flips:
         return attack
 
 
+@dataclass(frozen=True, eq=False)
+class Categories(Flips):
+    """Categories of one-hot attributes are changed: at most `Q` in all and at most `q` in each node.
+
+    `groups` has one list of attributes for each group: `groups=[range(0, 7), range(7, 12)]`. Every row has one attribute of each group, and a change
+    puts another in its place; where some rows have none of a group, that is a category as well. Attributes in no group stay as they
+    are. A share `q` is one of the groups. A graph that has groups already (`Graph.grouped`, `attr_groups` in a file) needs none here.
+    A witness names a change by its number: attribute `D + i` is the `i`-th of `graph.category_changes`.
+    """
+
+    groups: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.direction != "both":
+            raise InputError(f"Categories with direction={self.direction!r}", "a change takes one category and gives another: leave the direction out")
+
+
 @_named(E="remove", e="at_node", Q="Flips(Q=…)", q="Flips(q=…)", add="Edges(remove=…), since attacks that add edges are not decided,")
 @dataclass(frozen=True, eq=False)
 class Edges:

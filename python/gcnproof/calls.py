@@ -111,7 +111,7 @@ def answered(
 ) -> Any:
     """Reads the model, and asks."""
     count, bar = _threads(threads), Progress(progress, what)
-    subject = Subject.of(*bound)
+    subject = Subject.of(*bound).against(asked.attack)
     keep_inputs(files, model=subject.model, graph=subject.file)
     question = asked.question(subject)
     with bar as listener, keeping(results, subject):
@@ -211,7 +211,7 @@ def explain(
     nothing_left("explain", said)
     asked = Asked(found, int(node), "predicted", None if on_edges else True, on_edges, time_limit, execution, tight=True)
     count = _threads(threads)
-    return Explanation(*asked.question(Subject.of(model, data, call)).explain(count))
+    return Explanation(*asked.question(Subject.of(model, data, call).against(asked.attack)).explain(count))
 
 
 def check(

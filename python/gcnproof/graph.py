@@ -31,6 +31,7 @@ class Graph:
     """
 
     _division: Division | None = None
+    _groups: list[int] | None = None
 
     def __init__(
         self,
@@ -141,6 +142,7 @@ class Graph:
         graph._handle = handle
         if handle.normalised is not None:
             graph._division = Division(handle.normalised)
+        graph._groups = handle.groups
         return graph
 
     def _divided(self, division: Division | None) -> Graph:
@@ -149,13 +151,29 @@ class Graph:
         graph._division = division
         return graph
 
+    def grouped(self, groups: Any) -> Graph:
+        """The same graph with one-hot attributes, whose categories an attacker changes.
+
+        `groups` has one list of attributes for each group, or one number for each attribute: that of its group, negative where it is in none. Every row
+        has one attribute of each group; where some rows have none, that is a category as well.
+        """
+        if self._division is not None:
+            raise InputError(
+                "the rows of the attributes are divided by their sums, and categories are attributes of 0 and 1",
+                "leave out the division (T.NormalizeFeatures()), or certify Flips",
+            )
+        graph = copy.copy(self)
+        graph._groups = _groups(groups, self.attribute_count)
+        graph._native()  # Raises where rows do not fit the groups.
+        return graph
+
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes an .npz file that the command line reads. What is there is not overwritten unless forced."""
         self._native().save(new_file(path, force, "graph.npz", (".npz",)))
 
     def __getstate__(self) -> dict[str, Any]:
         parts = {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names}
-        return {**parts, "_division": self._division, "_handle": None}
+        return {**parts, "_division": self._division, "_groups": self._groups, "_handle": None}
 
     def _native(self) -> _native.Graph:
         """The same graph in the native module, made when it is first needed."""
@@ -167,6 +185,7 @@ class Graph:
                 self._labels,
                 self._names,
                 self.normalised,
+                self._groups,
             )
         return self._handle
 
@@ -188,6 +207,11 @@ class Graph:
     def normalised(self) -> int | None:
         """Where the network reads rows of attributes divided by their sums, the bits of the quotients: 32 or 64. None for 0/1."""
         return None if self._division is None else self._division.bits
+
+    @property
+    def groups(self) -> list[int] | None:
+        """Where attributes are one-hot, the group of each, negative for one that is in none (`grouped`)."""
+        return self._groups
 
     @property
     def labels(self) -> np.ndarray | None:
@@ -255,6 +279,23 @@ def checked_edges(edges: np.ndarray, nodes: int, error: type[Exception]) -> np.n
             remedy = "ids start at 0, and these seem to start at 1: use `edge_index - 1`"
         raise error(f"`edge_index[{row}, {column}]` is {edges[row, column]}, but `x` has {nodes} rows: nodes 0 to {nodes - 1}. Remedy: {remedy}")
     return edges
+
+
+def _groups(groups: Any, count: int) -> list[int]:
+    """The group of each attribute, by lists of attributes or by numbers."""
+    try:
+        listed = [[int(d) for d in _array(group).ravel()] for group in groups] if any(np.ndim(group) for group in groups) else None
+        found = [-1] * count if listed is not None else [int(group) for group in _array(groups).ravel()]
+    except (TypeError, ValueError):
+        raise InputError(f"groups={groups!r}", "give one list of attributes for each group: groups=[range(0, 7), range(7, 12)]") from None
+    for group, attributes in enumerate(listed or ()):
+        for attribute in attributes:
+            if not 0 <= attribute < count:
+                raise InputError(f"group {group} has attribute {attribute}", f"attributes are numbered from 0 to {count - 1}")
+            if found[attribute] >= 0:
+                raise InputError(f"attribute {attribute} is in groups {found[attribute]} and {group}", "put it into one of them")
+            found[attribute] = group
+    return found
 
 
 def _list(names: Sequence[str] | None) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 import os
 import re
@@ -149,6 +150,23 @@ class Subject:
         if call is not None:
             raise InputError("call beside a Verifier", "say it where the model is bound: gcnproof.Verifier(model, data, call=…)")
         return bound
+
+    def against(self, attack: Any) -> Subject:
+        """The same where categories are changed, if that is what the attack does."""
+        from .attack import Categories, Flips  # They know how nodes are selected.
+
+        if not isinstance(attack, Categories):
+            if isinstance(attack, Flips) and self.graph.groups is not None:
+                raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", "give Categories(Q=…, q=…), or a graph without groups")
+            return self
+        if attack.groups is None and self.graph.groups is None:
+            raise InputError("Categories without groups", "say which attributes are one-hot together: Categories(Q=…, q=…, groups=[range(0, 7)])")
+        if attack.groups is None:
+            return self
+        subject = copy.copy(self)
+        subject.graph = self.graph.grouped(attack.groups)
+        subject.network = self.network.on(subject.graph._native())
+        return subject
 
     def check_removable(self) -> None:
         """Raises where edges cannot be removed because they have a direction, or because operators do not depend on them."""

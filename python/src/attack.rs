@@ -86,7 +86,7 @@ impl Means<Flips> for FlipMeans<'_> {
         let budget = match &self.q {
             Local::Changes(q) => Budget::uniform(graph, global, *q),
             Local::Share(share) => {
-                let q = LocalBudget::Percent(100.0 * share).flips(graph.attribute_count());
+                let q = LocalBudget::Percent(100.0 * share).flips(graph.entry_count());
                 Budget::uniform(graph, global, q)
             }
             Local::PerNode(local) => Budget::per_node(graph, global, &numbers(local)).map_err(refused)?,

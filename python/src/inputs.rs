@@ -69,7 +69,7 @@ impl Graph {
     /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[new]
-    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None))]
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, groups=None))]
     fn new(
         py: Python,
         adjacency: Csr,
@@ -77,6 +77,7 @@ impl Graph {
         labels: Option<PyArrayLike1<i64, AllowTypeChange>>,
         names: (Names, Names, Names),
         normalised: Option<u32>,
+        groups: Option<Vec<i64>>,
     ) -> PyResult<Graph> {
         let normalisation = match normalised {
             None => Normalisation::None,
@@ -104,7 +105,10 @@ impl Graph {
         let (node_names, attribute_names, class_names) = names;
         let file =
             GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
-        let file = file.normalised(normalisation);
+        let mut file = file.normalised(normalisation);
+        if let Some(groups) = groups {
+            file = file.grouped(&groups).map_err(|(problem, remedy)| wrong(py, &format!("groups {problem}"), &remedy))?;
+        }
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
 
@@ -133,7 +137,7 @@ impl Graph {
     /// Nodes and attributes.
     #[getter]
     fn shape(&self) -> (usize, usize) {
-        (self.0.node_count(), self.0.attribute_count())
+        (self.0.node_count(), self.0.own_attribute_count())
     }
 
     /// What names it in results and proofs.
@@ -147,6 +151,21 @@ impl Graph {
     fn normalised(&self) -> Option<u32> {
         let normalisation = self.0.normalisation();
         normalisation.is_some().then(|| normalisation.bits())
+    }
+
+    /// The group of each attribute where they are one-hot, -1 for one that is in none.
+    #[getter]
+    fn groups(&self) -> Option<Vec<i64>> {
+        let categories = self.0.categories()?;
+        Some(categories.groups.iter().map(|group| group.map_or(-1, i64::from)).collect())
+    }
+
+    /// The attributes that changes of categories take and give, in the order of their numbers; -1 stands for none.
+    #[getter]
+    fn category_changes(&self) -> Vec<(i64, i64)> {
+        let plain = |of: Option<u32>| of.map_or(-1, i64::from);
+        let changes = self.0.categories().map_or(&[][..], |categories| categories.changes());
+        changes.iter().map(|change| (plain(change.old), plain(change.new))).collect()
     }
 
     /// Offsets and column ids of the adjacency.
@@ -311,6 +330,14 @@ impl Network {
     #[getter]
     fn hops(&self) -> usize {
         self.network.hops()
+    }
+
+    /// The same network on the same graph with groups of categories.
+    fn on(&self, py: Python, graph: &Graph) -> PyResult<Network> {
+        let network = (*self.network).clone().with_categories(&graph.0);
+        let network = network.map_err(|error| wrong(py, &error.to_string(), "use weights that are not as large"))?;
+        let identity = Identity { graph: graph.0.digest().into(), ..self.identity.clone() };
+        Ok(Network { network: Arc::new(network), identity, rules: self.rules.clone(), notes: self.notes.clone() })
     }
 
     /// The logits of all nodes in float64, with some attributes flipped.

@@ -93,7 +93,7 @@ impl UnitChanges<'_> {
         for &d in &self.columns[0].order {
             let there = present.binary_search(&d).is_ok();
             let permitted = if there { budget.direction().removes() } else { budget.direction().adds() };
-            if !permitted || decided.fixes(Flip { node: node as u32, attribute: d }) {
+            if !permitted || decided.fixes(budget, Flip { node: node as u32, attribute: d }) {
                 continue;
             }
             let (mut change, mut size) = (0.0, FLOOR);
@@ -160,7 +160,7 @@ impl RowChanges {
     ) {
         let Remaining { budget, decided } = remaining;
         let capacity = remaining.local(node as u32);
-        let fixed = |d: u32| decided.fixes(Flip { node: node as u32, attribute: d });
+        let fixed = |d: u32| decided.fixes(budget, Flip { node: node as u32, attribute: d });
         let mut present: Vec<u32> = attributes_after(graph, node as u32, &decided.flipped).collect();
         present.sort_unstable();
         let RowChanges { menu, additions, removals } = self;
@@ -451,7 +451,7 @@ fn fill(
     removals: &mut Vec<f64>,
 ) {
     let row = attributes.row(node);
-    let fixed = |d: u32| decided.fixes(Flip { node: node as u32, attribute: d });
+    let fixed = |d: u32| decided.fixes(budget, Flip { node: node as u32, attribute: d });
     let additions = additions
         .take_while(|&(_, gain)| gain > 0.0 && budget.direction().adds())
         .filter(|&(d, _)| row.binary_search(&d).is_err() && !fixed(d));

@@ -257,7 +257,7 @@ impl RowSelection {
         present.clear();
         present.extend(attributes_after(graph, node, &decided.flipped));
         present.sort_unstable();
-        let fixed = |attribute: u32| decided.fixes(Flip { node, attribute });
+        let fixed = |attribute: u32| decided.fixes(budget, Flip { node, attribute });
         removals.clear();
         if budget.direction().removes() {
             for &attribute in present.iter() {

@@ -157,7 +157,7 @@ impl Selection {
         let mut smallest = f64::INFINITY;
         for Loss { flip, .. } in &self.kept {
             // A branch may have fixed it, and a row may have less budget left than the last selection used there.
-            if space.decided.fixes(*flip) || !space.decided.flipped.is_empty() {
+            if space.decided.fixes(space.budget, *flip) || !space.decided.flipped.is_empty() {
                 return 0.0;
             }
             let (Some(row), Some(slot)) = (slice.position(flip.node), attributes.slot(flip.attribute)) else {
@@ -231,7 +231,7 @@ impl Selection {
                 }
                 let loss = attributes.loss(slot, -1.0, centre, radius);
                 let flip = Flip { node, attribute };
-                if loss > threshold && !decided.fixes(flip) {
+                if loss > threshold && !decided.fixes(budget, flip) {
                     let loss = slopes.corrected(loss, slice, row, flip, -1.0, attributes.row(slot));
                     if loss > threshold {
                         self.row.push(Loss { loss, flip });
@@ -248,7 +248,7 @@ impl Selection {
                 for (i, &loss) in self.scores.iter().enumerate() {
                     if loss > threshold {
                         let flip = Flip { node, attribute: attributes.attribute(first + i) };
-                        if present.binary_search(&flip.attribute).is_err() && !decided.fixes(flip) {
+                        if present.binary_search(&flip.attribute).is_err() && !decided.fixes(budget, flip) {
                             let loss = slopes.corrected(loss, slice, row, flip, 1.0, attributes.row(first + i));
                             if loss > threshold {
                                 self.row.push(Loss { loss, flip });

@@ -5,6 +5,7 @@ use crate::bound::threads::{in_own_pool, in_own_thread};
 use crate::bound::workspace::Workspace;
 use crate::certify::cascade::margin;
 use crate::certify::certifier::{Certifier, Target};
+use crate::problem::require_flips;
 pub use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
 use crate::certify::shifted::Part;
 use crate::certify::verdict::{NodeResult, Verdict};
@@ -29,7 +30,7 @@ impl Certifier {
     /// Error bounds of this problem as it is deployed, if it is. None where rows are normalised: their division is part of the
     /// execution, and its rounding is not bounded here.
     pub fn errors(&self) -> Option<&ErrorTable> {
-        let execution = self.settings.deployed.filter(|_| !self.graph().normalisation().is_some())?;
+        let execution = self.settings.deployed.filter(|_| require_flips(self.graph(), "").is_ok())?;
         let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
         Some(self.errors.get_or_init(|| in_own_pool(table)))
     }

@@ -20,7 +20,7 @@ use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
 use crate::collective::solver::Solution;
-use crate::problem::ProblemError;
+use crate::problem::{ProblemError, require_flips};
 use crate::problem::flip::Flip;
 use crate::search::limits::Stop;
 
@@ -136,9 +136,7 @@ impl<'a> Collective<'a> {
         settings: Settings,
     ) -> Result<Collective<'a>, ProblemError> {
         let prepared = certifier.prepared();
-        if prepared.graph().normalisation().is_some() {
-            return Err(ProblemError::Normalised { what: "one attack on the whole graph is" });
-        }
+        require_flips(prepared.graph(), "one attack on the whole graph is")?;
         Ok(Collective { prepared, nodes, settings, stop: certifier.settings.stop.clone() })
     }
 

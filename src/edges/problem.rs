@@ -9,7 +9,7 @@ use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
-use crate::problem::ProblemError;
+use crate::problem::{ProblemError, require_flips};
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Network, Operator};
@@ -101,9 +101,7 @@ impl EdgeProblem {
         if network.width(1) != graph.attribute_count() {
             return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
         }
-        if graph.normalisation().is_some() {
-            return Err(ProblemError::Normalised { what: "removed edges are" }.into());
-        }
+        require_flips(&graph, "removed edges are")?;
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
         }

@@ -1,7 +1,9 @@
 //! The budget: which flips an attacker may make, in all and per node, and what is left of it in a branch.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
+use gcnproof_files::Categories;
 use thiserror::Error;
 
 use crate::problem::flip::Flip;
@@ -93,6 +95,8 @@ pub struct Budget {
     direction: Direction,
     /// `true` where an attribute cannot be touched; empty when none is frozen.
     frozen: Vec<bool>,
+    /// Where attributes are one-hot, what may be changed in which row, and what not together.
+    categories: Option<Arc<Categories>>,
 }
 
 /// A budget that does not fit its graph.
@@ -137,7 +141,8 @@ impl Budget {
     #[doc(hidden)]
     pub fn uniform_of(nodes: usize, attributes: usize, global: usize, local: usize) -> Budget {
         let local = local.min(attributes) as u32;
-        Budget { global, local: vec![local; nodes], direction: Direction::Both, frozen: Vec::new() }
+        let local = vec![local; nodes];
+        Budget { global, local, direction: Direction::Both, frozen: Vec::new(), categories: None }
     }
 
     /// A local budget `q_n` for every node, in the order of their ids.
@@ -165,6 +170,12 @@ impl Budget {
         Budget { local: nodes.iter().map(|&node| self.local[node as usize]).collect(), ..self.clone() }
     }
 
+    /// The same budget for the categories of a graph, if it has any. A frozen attribute is then neither lost nor got.
+    #[must_use]
+    pub(crate) fn of_categories(self, graph: &Graph) -> Budget {
+        Budget { categories: graph.categories().cloned(), ..self }
+    }
+
     /// Restricts the flips to one direction.
     pub fn with_direction(mut self, direction: Direction) -> Budget {
         self.direction = direction;
@@ -183,10 +194,10 @@ impl Budget {
 
     /// Forbids every flip of these attributes.
     pub fn freeze_attributes(mut self, graph: &Graph, attributes: &[i64]) -> Result<Budget, BudgetError> {
-        let count = graph.attribute_count();
-        self.frozen.resize(count, false);
+        self.frozen.resize(graph.attribute_count(), false);
+        let count = graph.own_attribute_count();
         for &id in attributes {
-            let slot = usize::try_from(id).ok().and_then(|d| self.frozen.get_mut(d));
+            let slot = usize::try_from(id).ok().and_then(|d| self.frozen[..count].get_mut(d));
             *slot.ok_or(BudgetError::OutOfRange { what: "attribute", id, count })? = true;
         }
         Ok(self)
@@ -212,14 +223,22 @@ impl Budget {
         &self.local
     }
 
-    /// The permitted direction.
+    /// The permitted direction. Changes of categories are attributes that are added.
     pub fn direction(&self) -> Direction {
+        if self.categories.is_some() { Direction::Add } else { self.direction }
+    }
+
+    /// The direction that was asked for.
+    pub fn stated_direction(&self) -> Direction {
         self.direction
     }
 
-    /// Is this attribute untouchable?
+    /// Is this attribute untouchable? Of one-hot attributes only changes of categories can be touched.
     pub fn is_frozen(&self, attribute: usize) -> bool {
-        self.frozen.get(attribute).copied().unwrap_or(false)
+        let stated = |attribute: usize| self.frozen.get(attribute).copied().unwrap_or(false);
+        let Some(categories) = &self.categories else { return stated(attribute) };
+        let frozen = |of: Option<u32>| of.is_some_and(|of| stated(of as usize));
+        categories.change(attribute as u32).is_none_or(|change| frozen(change.old) || frozen(change.new))
     }
 
     /// One flag per attribute; empty when none is frozen.
@@ -231,7 +250,40 @@ impl Budget {
     pub fn permits(&self, node: usize, attribute: usize, present: bool) -> bool {
         self.local[node] > 0
             && !self.is_frozen(attribute)
-            && if present { self.direction.removes() } else { self.direction.adds() }
+            && self.categories.as_ref().is_none_or(|categories| categories.applies(node as u32, attribute as u32))
+            && if present { self.direction().removes() } else { self.direction().adds() }
+    }
+
+    /// Are categories changed instead of attributes flipped?
+    pub fn has_categories(&self) -> bool {
+        self.categories.is_some()
+    }
+
+    /// Are these changes of the same group in the same row?
+    fn excludes(&self, one: Flip, other: Flip) -> bool {
+        let categories = self.categories.as_ref().filter(|_| one.node == other.node);
+        categories.is_some_and(|categories| categories.exclude_each_other(one.attribute, other.attribute))
+    }
+
+    /// Can a flip not be made because of others that are, or because the row has not the category that it replaces?
+    fn rules_out(&self, made: &[Flip], flip: Flip) -> bool {
+        self.categories.as_ref().is_some_and(|categories| {
+            !categories.applies(flip.node, flip.attribute) || made.iter().any(|made| self.excludes(*made, flip))
+        })
+    }
+
+    /// The same flips without those that others before them exclude.
+    pub(crate) fn compatible(&self, mut flips: Vec<Flip>) -> Vec<Flip> {
+        if self.categories.is_some() {
+            let mut at = 0;
+            while at < flips.len() {
+                match self.rules_out(&flips[..at], flips[at]) {
+                    true => drop(flips.remove(at)),
+                    false => at += 1,
+                }
+            }
+        }
+        flips
     }
 
     /// May these flips be made together?
@@ -245,9 +297,11 @@ impl Budget {
                 && self.permits(node, attribute, graph.attributes().contains(node, flip.attribute))
         };
         let few = |of_node: &[Flip]| of_node.len() <= self.local(of_node[0].node as usize);
+        let together = |flip: &Flip| !sorted.iter().any(|other| self.excludes(*other, *flip));
         sorted.len() <= self.global
             && sorted.windows(2).all(|pair| pair[0] != pair[1])
             && sorted.iter().all(permitted)
+            && (self.categories.is_none() || sorted.iter().all(together))
             && sorted.chunk_by(|x, y| x.node == y.node).all(few)
     }
 }
@@ -348,9 +402,14 @@ impl Decided {
         }
     }
 
-    /// Has this flip been fixed?
-    pub fn fixes(&self, flip: Flip) -> bool {
-        self.flipped.contains(&flip) || self.kept.contains(&flip)
+    /// Has this flip been fixed, or can it not be made in the branch?
+    pub fn fixes(&self, budget: &Budget, flip: Flip) -> bool {
+        self.flipped.contains(&flip) || self.kept.contains(&flip) || budget.rules_out(&self.flipped, flip)
+    }
+
+    /// Do flips that are made exclude this one?
+    pub fn excludes(&self, budget: &Budget, flip: Flip) -> bool {
+        self.flipped.iter().any(|made| budget.excludes(*made, flip))
     }
 
     /// Are the flips made within the budget?

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, LongestRows, Normalisation, PartFile};
+use gcnproof_files::{Categories, GraphFile, LongestRows, Normalisation, PartFile};
 use sprs::{CsMatI, SpIndex, TriMatI};
 use thiserror::Error;
 
@@ -18,6 +18,7 @@ struct Parts {
     adjacency: Pattern,
     attributes: Pattern,
     normalisation: Normalisation,
+    categories: Option<Arc<Categories>>,
     degrees: Vec<u32>,
     labels: Option<Vec<Option<u32>>>,
     node_names: Option<Vec<String>>,
@@ -145,6 +146,7 @@ impl Graph {
             adjacency,
             attributes,
             normalisation,
+            categories,
             labels,
             node_names,
             attribute_names,
@@ -161,6 +163,7 @@ impl Graph {
             adjacency,
             attributes,
             normalisation,
+            categories,
             degrees,
             labels,
             node_names,
@@ -191,9 +194,8 @@ impl Graph {
         if labels.len() != self.node_count() {
             return Err(GraphError::Labels { labels: labels.len(), nodes: self.node_count() });
         }
-        let GraphFile { adjacency, attributes, node_names, attribute_names, class_names, .. } = self.file();
-        let labelled = GraphFile::new(adjacency, attributes, Some(labels)).normalised(self.normalisation());
-        Ok(Graph::from_file(GraphFile { node_names, attribute_names, class_names, ..labelled }))
+        let labelled = GraphFile { labels: Some(labels), notes: Vec::new(), ..self.file() };
+        Ok(Graph::from_file(labelled.normalised(self.normalisation())))
     }
 
     /// `N`.
@@ -201,9 +203,19 @@ impl Graph {
         self.0.adjacency.rows()
     }
 
-    /// `D`.
+    /// `D`; where attributes are one-hot, those of the file and all changes of categories.
     pub fn attribute_count(&self) -> usize {
         self.0.attributes.cols()
+    }
+
+    /// Attributes that the file has, and the network takes.
+    pub fn own_attribute_count(&self) -> usize {
+        self.categories().map_or(self.attribute_count(), |categories| categories.attributes())
+    }
+
+    /// Of how many entries of a row a share may be changed: its attributes, or the groups of its categories.
+    pub fn entry_count(&self) -> usize {
+        self.categories().map_or(self.attribute_count(), |categories| categories.group_count())
     }
 
     /// Who is linked to whom.
@@ -219,6 +231,11 @@ impl Graph {
     /// What the network reads of the attributes: 0/1, or rows divided by their sums.
     pub fn normalisation(&self) -> Normalisation {
         self.0.normalisation
+    }
+
+    /// The groups of one-hot attributes, if they are: the attacker then changes categories instead of flipping attributes.
+    pub fn categories(&self) -> Option<&Arc<Categories>> {
+        self.0.categories.as_ref()
     }
 
     /// The same graph, of whose attributes the network reads something else.
@@ -291,6 +308,7 @@ impl Graph {
             adjacency: plain_pattern(&self.0.adjacency),
             attributes: plain_pattern(&self.0.attributes),
             normalisation: self.0.normalisation,
+            categories: self.0.categories.clone(),
             labels: labels.clone(),
             node_names: node_names.clone(),
             attribute_names: attribute_names.clone(),

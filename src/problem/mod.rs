@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use budget::Budget;
+use budget::{Budget, Direction};
 use graph::Graph;
 use network::Network;
 
@@ -80,6 +80,12 @@ pub enum ProblemError {
         /// The attacker with its verb: `removed edges are`.
         what: &'static str,
     },
+    /// Attributes are one-hot, which this attacker is not decided for.
+    #[error("the attributes of the graph are categories, and {what} not decided for such graphs")]
+    Categories {
+        /// The attacker with its verb: `removed edges are`.
+        what: &'static str,
+    },
     /// There is no such node.
     #[error("there is no node {node}: the graph has {nodes} (ids start at 0)")]
     Node {
@@ -88,6 +94,15 @@ pub enum ProblemError {
         /// Nodes of the graph.
         nodes: usize,
     },
+}
+
+/// Refuses a graph whose attributes are not simply flipped.
+pub(crate) fn require_flips(graph: &Graph, what: &'static str) -> Result<(), ProblemError> {
+    match (graph.categories(), graph.normalisation().is_some()) {
+        (Some(_), _) => Err(ProblemError::Categories { what }),
+        (None, true) => Err(ProblemError::Normalised { what }),
+        (None, false) => Ok(()),
+    }
 }
 
 impl Problem {
@@ -114,6 +129,10 @@ impl Problem {
         if ![0, attributes].contains(&budget.frozen_attributes().len()) {
             return Err(ProblemError::Frozen { budget: budget.frozen_attributes().len(), graph: attributes });
         }
+        if graph.categories().is_some() && budget.stated_direction() != Direction::Both {
+            return Err(ProblemError::Categories { what: "additions alone, or removals alone, are" });
+        }
+        let budget = budget.of_categories(&graph);
         Ok(Problem { graph, network, budget })
     }
 

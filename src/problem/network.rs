@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gcnproof_files::{Described, DescribedLayer, ModelFile};
+use gcnproof_files::{DenseMatrix, Described, DescribedLayer, ModelFile};
 
 use crate::problem::graph::Graph;
 use crate::problem::layer::square;
@@ -23,6 +23,8 @@ pub struct Network {
     named: bool,
     /// What the layers were described as: what rounding does to the network depends on it, and nothing else.
     described: Arc<Described>,
+    /// The first layer of the model, where the one here takes changes of categories as well.
+    plain: Option<Arc<Layer>>,
 }
 
 /// The matrices of a file, by what its rules call them.
@@ -75,7 +77,7 @@ impl Network {
                 let named = !layers.iter().all(|layer| plain(layer) && layer.bias.values().len() == layer.outputs());
                 let sizes = |layer: &Layer| (layer.inputs(), layer.outputs(), layer.operators.len());
                 let described = Arc::new(Described::chain(&layers.iter().map(sizes).collect::<Vec<_>>()));
-                Ok(Network { layers, named, described })
+                Ok(Network { layers, named, described, plain: None })
             }
         }
     }
@@ -120,8 +122,9 @@ impl Network {
         }
         if let Some(first) = model.layers.first() {
             let expected = first.weight.rows / first.operators.len().max(1);
-            if expected != graph.attribute_count() {
-                let (tensor, found) = (first.weight_name.clone(), graph.attribute_count());
+            let found = graph.own_attribute_count();
+            if expected != found {
+                let tensor = first.weight_name.clone();
                 return Err(NetworkError::Attributes { tensor, expected, found });
             }
         }
@@ -150,7 +153,7 @@ impl Network {
             let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
             layers.push(Layer { operators: rules, passing, weight, bias, linear: layer.linear });
         }
-        let network = Network { named, ..Network::new(layers)? };
+        let network = Network { named, ..Network::new(layers)? }.with_categories(graph)?;
         let Some(described) = described else { return Ok(network) };
         let nodes = graph.node_count();
         for of in &described.layers {
@@ -160,6 +163,35 @@ impl Network {
             }
         }
         Ok(Network { described: Arc::new(described), ..network })
+    }
+
+    /// The same network, which takes changes of the graph's categories as well, if it has any.
+    ///
+    /// # Errors
+    /// If weights of two categories differ by more than a float can say.
+    pub fn with_categories(mut self, graph: &Graph) -> Result<Network, NetworkError> {
+        let Some(categories) = graph.categories() else { return Ok(self) };
+        let first = &mut self.layers[0];
+        self.plain = Some(Arc::new(first.clone()));
+        let plain = DenseMatrix {
+            rows: first.weight.rows(),
+            columns: first.weight.columns(),
+            values: first.weight.values().to_vec(),
+        };
+        let too_large = NetworkError::NotFinite { layer: 1, value: f64::INFINITY };
+        let (weight, terms) = categories.weights(&plain, first.operators.len()).ok_or(too_large)?;
+        if terms > first.operators.len() {
+            first.operators = first.operators.iter().cycle().take(terms).cloned().collect();
+            first.passing = Arc::new(Passing::new(&square(1, &first.operators, graph)?));
+        }
+        first.weight = Weights::from_rows(weight.rows, weight.columns, weight.values);
+        Ok(self)
+    }
+
+    /// The weight layers as the model has them.
+    pub fn own_layers(&self) -> impl Iterator<Item = &Layer> {
+        let first = self.plain.as_deref().or(self.layers.first());
+        first.into_iter().chain(self.layers.iter().skip(1))
     }
 
     /// The weight layers, first to last; layer `l` of the formulas is `layers()[l − 1]`.

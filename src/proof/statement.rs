@@ -28,7 +28,7 @@ pub fn rule_name(rule: &Operator) -> String {
 /// What the rules of a network's layers are called, those of the terms of a layer with ` & ` between.
 pub fn rule_names(network: &Network) -> Vec<String> {
     let terms = |layer: &Layer| layer.operators.iter().map(rule_name).collect::<Vec<_>>().join(" & ");
-    network.layers().iter().map(terms).collect()
+    network.own_layers().map(terms).collect()
 }
 
 /// The rules of all layers by name; `rules` is one for all layers, or one per layer, where the model does not say.
@@ -58,7 +58,7 @@ pub fn header(
     budget: &Budget,
     classes: Convention,
 ) -> Header {
-    let direction = match budget.direction() {
+    let direction = match budget.stated_direction() {
         Direction::Both => FlipDirection::Both,
         Direction::Add => FlipDirection::Add,
         Direction::Remove => FlipDirection::Remove,
@@ -91,7 +91,7 @@ pub fn model_file(network: &Network, digest: &str) -> ModelFile {
         bias_name: None,
     };
     ModelFile {
-        layers: network.layers().iter().map(layer).collect(),
+        layers: network.own_layers().map(layer).collect(),
         described: Some((**network.described()).clone()),
         matrices: Vec::new(),
         digest: digest.to_string(),

@@ -52,7 +52,7 @@ pub(super) fn choose_split(
     let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
     most_fractional(suggestion)
         .or(made.filter(|m| m.1 > 0.0).map(|m| m.0))
-        .or_else(|| selected.find(|flip| !branch.decided.fixes(*flip)))
+        .or_else(|| selected.find(|flip| !branch.decided.fixes(search.prepared.budget(), *flip)))
         .or_else(|| any_flip(search, branch, slice.nodes(1)))
         .map(Split::Flip)
 }
@@ -117,7 +117,7 @@ fn is_free(search: &PairSearch, branch: &Branch, flip: Flip) -> bool {
     let present = graph.attributes().contains(flip.node as usize, flip.attribute);
     branch.decided.local(budget, flip.node).is_some_and(|left| left > 0)
         && budget.permits(flip.node as usize, flip.attribute as usize, present)
-        && !branch.decided.fixes(flip)
+        && !branch.decided.fixes(budget, flip)
 }
 
 /// The flip that is still possible and can change most; none if the rest changes nothing.

@@ -96,6 +96,9 @@ fn all_but_one(search: &mut PairSearch, branch: &Branch, weights: &[f64]) -> Opt
     let bound = search.prepared.worst(search.workspace, &branch.decided).lower();
     let selected = search.workspace.selection.flips().iter().map(|loss| loss.flip);
     let one: Vec<Flip> = branch.decided.flipped.iter().copied().chain(selected).collect();
+    if search.prepared.budget().compatible(one.clone()).len() < one.len() {
+        return None;
+    }
     let margin = search.pairs.try_flips(search.at, one.clone(), search.workspace);
     let enough = search.cutoff();
     let others = search.prepared.worst_of_others(search.workspace, &branch.decided, enough)?;

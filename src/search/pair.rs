@@ -217,6 +217,7 @@ impl<'a> Pairs<'a> {
     /// Replays a perturbation and keeps it for every class against which it is the best so far. The evaluator keeps the
     /// perturbed representations, and the margin of pair `at` is returned.
     pub(crate) fn try_flips(&mut self, at: usize, flips: Vec<Flip>, workspace: &mut Workspace) -> Enclosure {
+        let flips = self.prepared.budget().compatible(flips);
         let logits: Vec<Enclosure> = self.prepared.logits(&flips, workspace).collect();
         for place in 0..self.pairs.len() {
             let pair = &self.pairs[place];

@@ -225,7 +225,7 @@ impl PairSearch<'_, '_> {
         let latest = self.pool.iter().rev().take(count.saturating_add(POOL));
         let fits = |column: &&Move| {
             let local = || decided.local(budget, column.node()).unwrap_or(0).min(count);
-            !column.flips().any(|flip| decided.fixes(flip))
+            !column.flips().any(|flip| decided.fixes(budget, flip))
                 && (column.cost() == 1 || column.cost() <= local())
                 && decided.leaves(column.node(), column.ones_added(self.prepared.graph()))
         };

@@ -18,6 +18,10 @@ pub enum TrainError {
     #[error("the rows of the attributes are divided by their sums: training is on 0/1 attributes")]
     #[diagnostic(help("train in PyTorch Geometric and certify that model, or read the attributes with --binarize"))]
     Normalised,
+    /// One-hot attributes.
+    #[error("the attributes of the graph are categories: training is on attributes that are flipped one by one")]
+    #[diagnostic(help("leave `attr_groups` out for training, and certify the model on the graph with it"))]
+    Categories,
     /// A classifier needs two classes.
     #[error("the labels name {classes} class: a classifier needs at least two")]
     #[diagnostic(help("check the array `labels` of the graph file"))]

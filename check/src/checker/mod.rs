@@ -358,8 +358,7 @@ impl Session<'_> {
     /// The path below a split.
     pub fn below(&self, path: &Path, split: &Step, second: bool) -> Path {
         let mut path = path.clone();
-        let attributes = &self.checker.statement().network.graph.attributes;
-        path.follow(split, second, |node| attributes.row(node as usize));
+        path.follow(split, second, self.checker.statement().network.graph);
         path
     }
 

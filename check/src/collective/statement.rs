@@ -6,7 +6,7 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::line::{CollectiveHeader, VERSION};
 use crate::format::Convention;
-use crate::statement;
+use crate::statement::{self, require_flips};
 use crate::verdict::Reason;
 use crate::work::{Meter, Work};
 
@@ -51,9 +51,7 @@ impl<'a> CollectiveStatement<'a> {
             let known = format!("proofs about one attack for the whole graph have version {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
-        if graph.normalisation.is_some() {
-            return Err(Reason::Normalised("proofs about one attack for the whole graph"));
-        }
+        require_flips(graph, "proofs about one attack for the whole graph")?;
         let count = graph.attributes.rows;
         let mut named = vec![header.nodes.is_none(); count];
         let stated = header.nodes.as_deref().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Paths: what the splits between the root of a tree and a leaf decide.
 
+use gcnproof_files::GraphFile;
+
 use crate::format::Step;
 use crate::format::exact::find;
 use crate::ids::Unit;
@@ -15,18 +17,32 @@ pub struct Path {
 }
 
 impl Path {
-    /// Goes on to one side of a split. `row` has the attributes of a node without any flip.
-    pub fn follow<'r>(&mut self, split: &Step, second: bool, row: impl Fn(u32) -> &'r [u32]) {
+    /// Goes on to one side of a split.
+    pub fn follow(&mut self, split: &Step, second: bool, graph: &GraphFile) {
         match *split {
             Step::Unit(layer, node, unit) => insert(&mut self.units, ((layer, node, unit), !second)),
             Step::Flip(node, attribute) => {
                 insert(&mut self.decided.fixed, (node, attribute));
                 if second {
                     insert(&mut self.decided.flipped, (node, attribute));
+                    self.exclude_others(node, attribute, graph);
                 }
             }
-            Step::Row(node, count) => self.decided.limit_row(node, row(node), count as usize, second),
+            Step::Row(node, count) => {
+                self.decided.limit_row(node, graph.attributes.row(node as usize), count as usize, second);
+            }
             Step::Leaf(_) | Step::Hints(_) => {}
+        }
+    }
+
+    /// A row gets one category of a group: the other changes of it are not made.
+    fn exclude_others(&mut self, node: u32, attribute: u32, graph: &GraphFile) {
+        let Some(categories) = &graph.categories else { return };
+        let others = (0..).zip(categories.changes()).map(|(at, _): (u32, _)| categories.attributes() as u32 + at);
+        for other in others.filter(|&other| categories.exclude_each_other(attribute, other)) {
+            if categories.applies(node, other) {
+                insert(&mut self.decided.fixed, (node, other));
+            }
         }
     }
 
@@ -38,5 +54,7 @@ impl Path {
 
 /// Puts an item into its place of an ascending list.
 fn insert<T: Ord>(list: &mut Vec<T>, item: T) {
-    list.insert(list.partition_point(|known| *known < item), item);
+    if let Err(at) = list.binary_search(&item) {
+        list.insert(at, item);
+    }
 }

@@ -62,7 +62,7 @@ impl Scope<'_> {
     fn path(&self, open: &[(&Step, bool)]) -> Path {
         let mut path = Path::default();
         for (split, second) in open {
-            path.follow(split, *second, |node| self.network.graph.attributes.row(node as usize));
+            path.follow(split, *second, self.network.graph);
         }
         path
     }

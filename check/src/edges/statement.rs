@@ -6,7 +6,7 @@ use super::budget::{RemovalBudget, neighbours};
 use super::line::{EdgeHeader, VERSION};
 use super::network::EdgeNetwork;
 use crate::format::Convention;
-use crate::statement::require_digests;
+use crate::statement::{require_digests, require_flips};
 use crate::verdict::Reason;
 
 /// The network and the budget that a header speaks of.
@@ -28,9 +28,7 @@ impl<'a> EdgeStatement<'a> {
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
-        if graph.normalisation.is_some() {
-            return Err(Reason::Normalised("proofs against removed edges"));
-        }
+        require_flips(graph, "proofs against removed edges")?;
         let network = EdgeNetwork::new(graph, model, &header.message_passing)?;
         let nodes = graph.adjacency.rows as u32;
         for node in 0..nodes {

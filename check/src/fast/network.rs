@@ -23,12 +23,12 @@ pub(crate) struct FastNetwork<'a> {
 
 impl<'a> FastNetwork<'a> {
     pub(crate) fn new(exact: &'a Network<'a>) -> FastNetwork<'a> {
-        let layers = exact.model.layers.iter().zip(&exact.terms[1..]);
-        let layers: Vec<_> = layers
-            .map(|(layer, &terms)| {
-                let (inputs, outputs) = (layer.weight.rows / terms, layer.weight.columns);
-                let row =
-                    |input: usize, term: usize| &layer.weight.values[(term * inputs + input) * outputs..][..outputs];
+        let first = std::iter::once(&*exact.first);
+        let weights = first.chain(exact.model.layers[1..].iter().map(|layer| &layer.weight));
+        let layers: Vec<_> = exact.model.layers.iter().zip(weights).zip(&exact.terms[1..])
+            .map(|((layer, weight), &terms)| {
+                let (inputs, outputs) = (weight.rows / terms, weight.columns);
+                let row = |input: usize, term: usize| &weight.values[(term * inputs + input) * outputs..][..outputs];
                 let rows = (0..inputs).flat_map(|input| (0..terms).map(move |term| (input, term)));
                 (rows.flat_map(|(input, term)| Stored::all(row(input, term))).collect(), Stored::all(&layer.bias))
             })

@@ -32,7 +32,8 @@ impl<'a> Budget<'a> {
                 return Err(Reason::Header(format!("{} local budgets for {nodes} nodes", q.len())));
             }
         };
-        let mut frozen = vec![false; attributes];
+        let known = graph.categories.as_ref().map_or(attributes, |categories| categories.attributes());
+        let mut frozen = vec![false; known];
         if let Some(pair) = statement.frozen_attributes.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(Reason::Header(format!("frozen attribute {} is listed twice or out of order", pair[1])));
         }
@@ -42,7 +43,18 @@ impl<'a> Budget<'a> {
                 .ok_or_else(|| Reason::Header(format!("frozen attribute {attribute} does not exist")))? = true;
         }
         let global = flips(statement.global).min(nodes.saturating_mul(attributes));
-        Ok(Budget { graph, global, local, direction: statement.direction, frozen })
+        let mut direction = statement.direction;
+        if let Some(categories) = &graph.categories {
+            if direction != Direction::Both {
+                return Err(Reason::Header("categories are changed, neither added nor removed".into()));
+            }
+            // A change of categories is an attribute that is added; those of the file stay as they are.
+            let is_frozen = |of: Option<u32>| of.is_some_and(|of| frozen[of as usize]);
+            let changes = categories.changes().iter().map(|change| is_frozen(change.old) || is_frozen(change.new));
+            frozen = std::iter::repeat_n(true, known).chain(changes).collect();
+            direction = Direction::Add;
+        }
+        Ok(Budget { graph, global, local, direction, frozen })
     }
 
     /// `q_n`.
@@ -74,7 +86,18 @@ impl<'a> Budget<'a> {
     pub fn permits(&self, flip: Flip, present: bool) -> bool {
         let (node, attribute) = flip;
         let forbidden = if present { Direction::Add } else { Direction::Remove };
-        self.local(node) > 0 && !self.frozen[attribute as usize] && self.direction != forbidden
+        self.local(node) > 0
+            && !self.frozen[attribute as usize]
+            && self.direction != forbidden
+            && self.graph.categories.as_ref().is_none_or(|categories| categories.applies(node, attribute))
+    }
+
+    /// Are two of these flips changes of the same group in the same row?
+    pub fn exclusive(&self, flips: &[Flip]) -> bool {
+        let Some(categories) = &self.graph.categories else { return false };
+        let rows = flips.chunk_by(|a, b| a.0 == b.0);
+        let both = |row: &[Flip], one: &Flip| row.iter().any(|other| categories.exclude_each_other(one.1, other.1));
+        rows.into_iter().any(|row| row.iter().any(|one| both(row, one)))
     }
 
     /// Refuses a flip whose node or attribute does not exist, or that is not permitted.
@@ -181,6 +204,7 @@ impl Decided {
         let impossible =
             |limits: &RowLimits| self.left(budget, limits.node).is_none_or(|left| self.least(limits.node) > left);
         self.left_in_all(budget).is_none_or(|left| self.least_in_all() > left)
+            || budget.exclusive(&self.flipped)
             || rows.any(|row| row.len() > budget.local(row[0].0))
             || self.rows.iter().any(impossible)
     }

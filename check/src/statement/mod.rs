@@ -47,6 +47,15 @@ pub(crate) fn require_digests(
     Ok(())
 }
 
+/// Refuses a graph whose attributes are not simply flipped.
+pub(crate) fn require_flips(graph: &GraphFile, what: &'static str) -> Result<(), Reason> {
+    match (&graph.categories, graph.normalisation.is_some()) {
+        (Some(_), _) => Err(Reason::Categories(what)),
+        (None, true) => Err(Reason::Normalised(what)),
+        (None, false) => Ok(()),
+    }
+}
+
 /// The network and the budget that a header speaks of.
 pub struct Statement<'a> {
     pub(crate) network: Network<'a>,
@@ -86,8 +95,8 @@ impl<'a> Statement<'a> {
             return Err(Reason::Version("statements about the network as it runs"));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
-        if header.deployed.is_some() && graph.normalisation.is_some() {
-            return Err(Reason::Normalised("statements about the network as it runs"));
+        if header.deployed.is_some() {
+            require_flips(graph, "statements about the network as it runs")?;
         }
         let statement = Statement {
             network: Network::new(graph, model, header, matrices, meter)?,

@@ -1,9 +1,10 @@
 //! The network: weights and biases as exact numbers, message passing, and the attributes of the graph.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, LayerFile, ModelFile, SparseMatrix};
+use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, SparseMatrix};
 
 use super::integers::{Integers, ShortRows};
 use super::links::Links;
@@ -44,6 +45,8 @@ pub struct Network<'a> {
     pub model: &'a ModelFile,
     /// Weight layers; layer `l` of the formulas is `layers[l − 1]`.
     pub layers: Vec<Layer>,
+    /// The weights of the first layer, those of changes of categories included.
+    pub first: Cow<'a, DenseMatrix>,
     /// Units of each representation, by its number; 0 for 0 and 1.
     pub widths: Vec<usize>,
     /// Terms of each weight layer, by its number; 0 for 0.
@@ -114,7 +117,8 @@ pub(crate) fn require_fit<'r>(
     if stated.len() != count || stated.is_empty() {
         return Err(Reason::Header(format!("{} message-passing rules, {count} layers", stated.len())));
     }
-    let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
+    let nodes = graph.attributes.rows;
+    let attributes = graph.categories.as_ref().map_or(graph.attributes.columns, |categories| categories.attributes());
     let first = &model.layers[0];
     let taken = first.weight.rows / first.operators.len().max(1);
     if taken != attributes {
@@ -155,10 +159,23 @@ impl<'a> Network<'a> {
         let attributes = graph.attributes.columns;
         let mut operators = Operators::new(graph, matrices.iter().chain(&model.matrices));
         let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
+        let first = match &graph.categories {
+            None => Cow::Borrowed(&model.layers[0].weight),
+            Some(categories) => {
+                let too_large = || Reason::Files("weights of two categories differ by more than a float can say".into());
+                Cow::Owned(categories.weights(&model.layers[0].weight, stated[0].len()).ok_or_else(too_large)?.0)
+            }
+        };
         let (mut layers, mut inputs) = (Vec::new(), attributes);
         let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);
         let mut all_rules = Vec::new();
-        for (layer, rules) in model.layers.iter().zip(stated) {
+        for (layer, mut rules) in model.layers.iter().zip(stated) {
+            let weights = if layers.is_empty() { &first } else { &layer.weight };
+            if layers.is_empty() {
+                // Where weights of changes take two floats, terms come twice.
+                let terms = first.rows / attributes.max(1);
+                rules = rules.iter().copied().cycle().take(terms.max(rules.len())).collect();
+            }
             let links = match known.get(&rules) {
                 Some(links) => links.clone(),
                 None => {
@@ -171,7 +188,7 @@ impl<'a> Network<'a> {
             let outputs = layer.weight.columns;
             let exact = |values: &[_]| -> Vec<Dyadic> { Stored::all(values).into_iter().map(Stored::exact).collect() };
             let row = |input: usize| {
-                let of_term = |term: usize| exact(&layer.weight.values[(term * inputs + input) * outputs..][..outputs]);
+                let of_term = |term: usize| exact(&weights.values[(term * inputs + input) * outputs..][..outputs]);
                 (0..rules.len()).flat_map(of_term).collect()
             };
             let weight = (0..inputs).map(row).collect();
@@ -203,7 +220,7 @@ impl<'a> Network<'a> {
         let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
         let short = graph.normalisation.is_some().then(|| ShortRows::new(weight));
         let rules = all_rules;
-        Ok(Network { graph, model, layers, widths, terms, rules, linear, falling, rows, lengths, columns, short })
+        Ok(Network { graph, model, first, layers, widths, terms, rules, linear, falling, rows, lengths, columns, short })
     }
 
     /// `L`: the number of representations, one more than weight layers.

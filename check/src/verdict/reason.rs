@@ -161,6 +161,9 @@ pub enum Reason {
     /// Something that is not defined where rows of attributes are divided by their sums.
     #[error("the graph's rows of attributes are divided by their sums: there are no {0} for these")]
     Normalised(&'static str),
+    /// Something that is not defined where attributes are one-hot.
+    #[error("the graph's attributes are categories: there are no {0} for these")]
+    Categories(&'static str),
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),

@@ -127,7 +127,7 @@ impl BudgetRecord {
         let local = LocalRecord::new(budget.locals());
         let frozen = budget.frozen_attributes().iter().enumerate().filter(|(_, frozen)| **frozen);
         let frozen_attributes = frozen.map(|(attribute, _)| attribute).collect();
-        BudgetRecord { global: None, local, direction: budget.direction(), frozen_attributes }
+        BudgetRecord { global: None, local, direction: budget.stated_direction(), frozen_attributes }
     }
 
     /// The same with a `Q`.

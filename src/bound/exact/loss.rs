@@ -175,7 +175,7 @@ impl ExactProblem<'_> {
             let Some(n) = self.slice.position(flip.node) else { return 0.0 };
             let present = self.graph.attributes().contains(flip.node as usize, flip.attribute);
             let (node, attribute) = (flip.node as usize, flip.attribute as usize);
-            if together.fixes(flip) || !budget.permits(node, attribute, present) {
+            if together.fixes(budget, flip) || !budget.permits(node, attribute, present) {
                 return 0.0;
             }
             let sign = if present { -1.0 } else { 1.0 };

@@ -269,11 +269,13 @@ impl<'a> Permitted<'a> {
     pub(super) fn new(problem: &ExactProblem<'a>, budget: &'a Budget, decided: &Decided, n: usize) -> Permitted<'a> {
         let node = problem.slice.nodes(1)[n];
         let fixed = decided.flipped.iter().chain(&decided.kept).filter(|flip| flip.node == node);
+        let excluded = |&attribute: &u32| decided.excludes(budget, Flip { node, attribute });
+        let count = if budget.has_categories() { problem.graph.attribute_count() as u32 } else { 0 };
         Permitted {
             budget,
             node: node as usize,
             present: problem.graph.attributes().row(node as usize),
-            fixed: fixed.map(|flip| flip.attribute).collect(),
+            fixed: fixed.map(|flip| flip.attribute).chain((0..count).filter(excluded)).collect(),
             open: decided.local(budget, node).unwrap_or(0) > 0,
         }
     }

@@ -186,7 +186,7 @@ impl ListedBudgets {
         ListedBudgets {
             global: global as f64,
             nodes: envelope.nodes.iter().map(local).collect(),
-            flips: envelope.flips.iter().map(|&flip| !decided.fixes(flip)).collect(),
+            flips: envelope.flips.iter().map(|&flip| !decided.fixes(budget, flip)).collect(),
         }
     }
 
