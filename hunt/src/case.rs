@@ -107,9 +107,38 @@ impl Case {
         self.graph.attributes.rows
     }
 
-    /// Number of attributes.
+    /// Number of attributes that the network reads.
     pub fn attributes(&self) -> usize {
+        self.graph.categories.as_ref().map_or(self.graph.attributes.columns, |categories| categories.attributes())
+    }
+
+    /// Number of attributes and of changes of categories.
+    pub fn entries(&self) -> usize {
         self.graph.attributes.columns
+    }
+
+    /// What a change of categories takes and gives, and the number of its group.
+    pub fn replaced(&self, attribute: usize) -> Option<(Option<usize>, Option<usize>, u32)> {
+        let change = self.graph.categories.as_ref()?.change(attribute as u32)?;
+        Some((change.old.map(|old| old as usize), change.new.map(|new| new as usize), change.group))
+    }
+
+    /// May this entry be flipped, or this category be changed?
+    pub fn permits(&self, node: usize, attribute: usize) -> bool {
+        let Some(categories) = &self.graph.categories else {
+            return self.budget.permits(node, attribute, self.graph.attributes.contains(node, attribute as u32));
+        };
+        let Some((old, new, group)) = self.replaced(attribute) else { return false };
+        let member = |d: &&u32| categories.groups[**d as usize] == Some(group);
+        let own = self.graph.attributes.row(node).iter().find(member).map(|&d| d as usize);
+        let frozen = |of: Option<usize>| of.is_some_and(|of| self.budget.frozen[of]);
+        self.budget.local[node] > 0 && own == old && !frozen(old) && !frozen(new)
+    }
+
+    /// Are these changes of the same group in the same row?
+    pub fn exclude_each_other(&self, one: Flip, other: Flip) -> bool {
+        let group = |flip: Flip| self.replaced(flip.1).map(|change| change.2);
+        one.0 == other.0 && one != other && group(one).is_some() && group(one) == group(other)
     }
 
     /// Number of classes.
@@ -130,8 +159,14 @@ impl Case {
             self.graph.attributes.row(node).iter().for_each(|&d| present[at * count + d as usize] = true);
         }
         for &(node, attribute) in flips.iter().filter(|flip| range.contains(&flip.0)) {
-            let at = (node - range.start) * count + attribute;
-            present[at] = !present[at];
+            let first = (node - range.start) * count;
+            match self.replaced(attribute) {
+                None => present[first + attribute] ^= true,
+                Some((old, new, _)) => {
+                    old.into_iter().for_each(|old| present[first + old] = false);
+                    new.into_iter().for_each(|new| present[first + new] = true);
+                }
+            }
         }
         present
     }
@@ -165,21 +200,33 @@ impl Case {
                 Rule::Matrix(Arc::new(matrix(&keep.iter().map(row).collect::<Vec<Vec<(u32, f64)>>>())))
             }
         });
+        let graph = GraphFile {
+            adjacency: pattern(keep.len(), &rows(&self.graph.adjacency)),
+            attributes: pattern(self.attributes(), &attributes),
+            normalisation: self.graph.normalisation,
+            labels,
+            ..bare()
+        };
+        let groups = self.graph.categories.as_ref().map(|categories| categories.groups.as_slice());
         Case {
             origin: self.origin.clone(),
-            graph: GraphFile {
-                adjacency: pattern(keep.len(), &rows(&self.graph.adjacency)),
-                attributes: pattern(self.attributes(), &attributes),
-                normalisation: self.graph.normalisation,
-                labels,
-                ..bare()
-            },
+            graph: groups.map_or_else(|| graph.clone(), |groups| grouped(&graph, groups)),
             model: self.model.clone(),
             rules: rules.collect(),
             budget: Allowance { local: keep.iter().map(|&n| self.budget.local[n]).collect(), ..self.budget.clone() },
             labels: self.labels,
             components: std::iter::once(0..keep.len()).collect(),
         }
+    }
+}
+
+/// A graph with groups of categories.
+pub fn grouped(graph: &GraphFile, groups: &[Option<u32>]) -> GraphFile {
+    let groups: Vec<i64> = groups.iter().map(|group| group.map_or(-1, i64::from)).collect();
+    match graph.clone().grouped(&groups) {
+        Ok(grouped) => GraphFile { digest: graph.digest.clone(), attribute_names: None, ..grouped },
+        // Of a group that no row obeys nothing can be said.
+        Err(_) => graph.clone(),
     }
 }
 

@@ -124,12 +124,14 @@ pub fn admissible(case: &Case, flips: &mut [(usize, usize)]) -> Result<(), Strin
         return Err("more flips than the global budget".into());
     }
     for &(node, attribute) in flips.iter() {
-        if node >= case.nodes() || attribute >= case.attributes() {
+        if node >= case.nodes() || attribute >= case.entries() {
             return Err(format!("no entry ({node}, {attribute})"));
         }
-        let present = case.graph.attributes.contains(node, attribute as u32);
-        if !case.budget.permits(node, attribute, present) {
+        if !case.permits(node, attribute) {
             return Err(format!("({node}, {attribute}) is not permitted"));
+        }
+        if flips.iter().any(|other| case.exclude_each_other((node, attribute), *other)) {
+            return Err(format!("two changes of one group at node {node}"));
         }
         if flips.iter().filter(|flip| flip.0 == node).count() as u64 > case.budget.local[node] {
             return Err(format!("more flips at node {node} than its budget"));

@@ -191,14 +191,15 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let case = edges::generate::generate(settings.seed, number, components);
             edges::look::look(&case, attacks(components), &mut random, counts.area(area))
         }
-        Area::Terms | Area::Rows | Area::Deployed => {
+        Area::Terms | Area::Rows | Area::Categories | Area::Deployed => {
             let numbers = if area == Area::Deployed { Numbers::Float32 } else { Numbers::Any };
             let components = 1 + random.below(settings.components.min(if area == Area::Terms { 120 } else { 40 }));
             let normalisation = match area {
                 Area::Rows => random.pick(&[Normalisation::Float32, Normalisation::Float64]),
                 _ => Normalisation::None,
             };
-            match terms::generate::generate(settings.seed, number, components, numbers, normalisation) {
+            let categories = area == Area::Categories;
+            match terms::generate::generate(settings.seed, number, components, numbers, normalisation, categories) {
                 Ok(case) if area != Area::Deployed => {
                     terms::look::look(area, &case, attacks(components), &mut random, counts.area(area))
                 }

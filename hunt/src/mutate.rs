@@ -24,7 +24,7 @@ impl Sizes {
         let hidden = layers[..layers.len() - 1].iter().map(|layer| layer.weight.columns);
         Sizes {
             nodes: case.nodes(),
-            attributes: case.attributes(),
+            attributes: case.entries(),
             depth: layers.len() + 1,
             width: hidden.max().unwrap_or(1),
             classes: case.classes(),

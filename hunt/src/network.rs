@@ -92,6 +92,8 @@ pub struct Flips {
     pub list: Vec<Flip>,
     /// Is the attribute removed?
     removes: Vec<bool>,
+    /// Of which group a category is changed.
+    groups: Vec<Option<u32>>,
     global: usize,
     local: Vec<usize>,
 }
@@ -101,16 +103,14 @@ impl Flips {
     pub fn new(case: &Case, range: Range<usize>) -> Flips {
         let (mut list, mut removes) = (Vec::new(), Vec::new());
         for node in range.clone() {
-            for attribute in 0..case.attributes() {
-                let present = case.graph.attributes.contains(node, attribute as u32);
-                if case.budget.permits(node, attribute, present) {
-                    list.push((node, attribute));
-                    removes.push(present);
-                }
+            for attribute in (0..case.entries()).filter(|&attribute| case.permits(node, attribute)) {
+                list.push((node, attribute));
+                removes.push(case.graph.attributes.contains(node, attribute as u32));
             }
         }
         let local = range.clone().map(|node| case.budget.local[node].min(1 << 20) as usize).collect();
-        Flips { range, list, removes, global: case.budget.global.min(1 << 20) as usize, local }
+        let groups = list.iter().map(|flip| case.replaced(flip.1).map(|change| change.2)).collect();
+        Flips { range, list, removes, groups, global: case.budget.global.min(1 << 20) as usize, local }
     }
 
     /// How many admissible sets there are, or `limit` if there are more.
@@ -147,7 +147,9 @@ impl Flips {
             for place in from..self.list.len() {
                 let flip = self.list[place];
                 let here = set.iter().filter(|made: &&Flip| made.0 == flip.0).count();
-                if here < self.local[flip.0 - self.range.start] {
+                let group = |flip: &Flip| self.list.iter().position(|known| known == flip).and_then(|at| self.groups[at]);
+                let excluded = |made: &Flip| made.0 == flip.0 && group(made).is_some() && group(made) == group(&flip);
+                if here < self.local[flip.0 - self.range.start] && !set.iter().any(excluded) {
                     let mut more = set.clone();
                     more.push(flip);
                     open.push((sets.len(), place + 1));
@@ -313,7 +315,7 @@ impl<N: Number> Network<N> {
     /// Shows every admissible set (places in the list of flips) with the logits after it, the empty set first.
     pub fn each_set(&self, case: &Case, flips: &Flips, see: impl FnMut(&[usize], &[N])) {
         let range = flips.range.clone();
-        if self.rows.normalisation != Normalisation::None {
+        if self.rows.normalisation != Normalisation::None || case.graph.categories.is_some() {
             // A flip changes its whole row: nothing is added up.
             return self.each_whole_set(case, flips, see);
         }

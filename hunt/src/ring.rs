@@ -44,7 +44,7 @@ impl Ring<'_> {
         let hidden = layers[..layers.len() - 1].iter().map(|layer| layer.bias.len());
         Sizes {
             nodes: self.case.nodes(),
-            attributes: self.case.attributes(),
+            attributes: self.case.entries(),
             depth: layers.len() + 1,
             width: hidden.max().unwrap_or(1),
             classes: self.case.classes(),

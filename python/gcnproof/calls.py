@@ -275,6 +275,7 @@ def check(
     subject = Subject.of(model, data, call)
     claim = None
     if asked is not None:
+        subject = subject.against(asked.attack)
         attacker, rest = asked.native(subject.graph)
         claim = {"attack": attacker, "asked": rest, **extent}
     if not os.path.exists(path):

@@ -214,6 +214,11 @@ class Graph:
         return self._groups
 
     @property
+    def category_changes(self) -> list[tuple[int, int]]:
+        """What changes of categories take and give, as pairs of attributes; -1 stands for none. Change `i` is attribute `attribute_count + i` of a witness."""
+        return self._native().category_changes
+
+    @property
     def labels(self) -> np.ndarray | None:
         """The class of each node, below 0 where there is none."""
         return self._labels

@@ -223,6 +223,9 @@ def _flipped(graph: Graph, data: Any, flips: list[tuple[int, int]]) -> Any:
 
     # The attributes that were certified, even if a tensor was changed since.
     changed = graph.attributes.copy()
+    if graph.groups is not None:
+        taken = [(node, graph.category_changes[d - graph.attribute_count]) for node, d in flips]
+        flips = [(node, attribute) for node, change in taken for attribute in change if attribute >= 0]
     if flips:
         nodes, columns = np.array(flips).T
         before = np.asarray(changed[nodes, columns]).ravel().astype(np.int8)

@@ -187,7 +187,8 @@ impl Graph {
     /// The names of nodes, attributes and classes, where they have some.
     fn names(&self) -> (Names, Names, Names) {
         let owned = |names: Option<&[String]>| names.map(<[String]>::to_vec);
-        (owned(self.0.node_names()), owned(self.0.attribute_names()), owned(self.0.class_names()))
+        let own = |names: &[String]| names[..self.0.own_attribute_count()].to_vec();
+        (owned(self.0.node_names()), self.0.attribute_names().map(own), owned(self.0.class_names()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gcnproof_files::Normalisation;
 
-use crate::case::{Case, Flip, pattern};
+use crate::case::{Case, Flip, Way, grouped, pattern};
 use crate::generate::{operator, skeleton};
 use crate::network::Source;
 use crate::numbers::{STYLES, Style, step};
@@ -38,6 +38,7 @@ pub fn generate(
     components: usize,
     numbers: Numbers,
     normalisation: Normalisation,
+    categories: bool,
 ) -> Result<TermCase, String> {
     let mut random = Random::new(seed ^ 0x7e43, number);
     let random = &mut random;
@@ -51,6 +52,7 @@ pub fn generate(
     let global = if usual { random.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 1_000_000]) } else { random.pick(&[0, 0, 1]) };
     let mut base = skeleton(attributes, global, SETS, components, random);
     base.graph.normalisation = normalisation;
+    let groups = categories.then(|| one_hot(&mut base, random));
     if !usual {
         hubs(&mut base, random);
     }
@@ -67,10 +69,39 @@ pub fn generate(
     }
     base.origin = format!("seed {seed}, number {number}, a described network");
     let mut case = TermCase::described(base, network)?;
+    if let Some(groups) = groups {
+        case.base.graph = grouped(&case.base.graph, &groups);
+    }
     if case.base.labels {
         label(&mut case, random);
     }
     Ok(case)
+}
+
+/// Gives every row one attribute of each of some groups, or sometimes none; some attributes are in no group.
+fn one_hot(base: &mut Case, random: &mut Random) -> Vec<Option<u32>> {
+    let count = base.attributes();
+    let kinds = 1 + random.below(3) as u32;
+    let mut groups: Vec<Option<u32>> =
+        (0..count).map(|_| (!random.percent(10)).then(|| random.below(kinds as usize) as u32)).collect();
+    groups[0] = groups[0].or(Some(0));
+    let empty = random.pick(&[0, 0, 10, 40]);
+    let mut row = |_| {
+        let mut own: Vec<u32> = Vec::new();
+        for kind in 0..kinds {
+            let members: Vec<u32> = (0..count as u32).filter(|&d| groups[d as usize] == Some(kind)).collect();
+            if !members.is_empty() && !random.percent(empty) {
+                own.push(random.pick(&members));
+            }
+        }
+        own.extend((0..count as u32).filter(|&d| groups[d as usize].is_none() && random.percent(50)));
+        own.sort_unstable();
+        own
+    };
+    let rows: Vec<Vec<u32>> = (0..base.nodes()).map(&mut row).collect();
+    base.graph.attributes = pattern(count, &rows);
+    base.budget.way = Way::Both;
+    groups
 }
 
 /// What a case for executions is made for.

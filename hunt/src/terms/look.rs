@@ -43,6 +43,10 @@ pub fn look(area: Area, case: &TermCase, attacks: usize, random: &mut Random, co
         }
         let range = case.base.components[random.below(case.base.components.len())].clone();
         match case.part(range.clone()) {
+            // Whether a row may have no category of a group depends on all rows of its graph.
+            Ok(part) if part.base.graph.categories.is_some() => {
+                attack(area, &part, &part.oracle().all(), random, counts, &mut found);
+            }
             Ok(part) => attack(area, &part, &truths[range], random, counts, &mut found),
             Err(problem) => found.push(keep::record(area, case, Wrong::new(Kind::Crash, 0, problem), "", None)),
         }
