@@ -120,9 +120,8 @@ impl Categories {
     /// Is this a change of a row, which has its old category?
     #[must_use]
     pub fn applies(&self, node: u32, attribute: u32) -> bool {
-        self.change(attribute).is_some_and(|change| {
-            self.current[node as usize * self.group_count + change.group as usize] == change.old
-        })
+        self.change(attribute)
+            .is_some_and(|change| self.current[node as usize * self.group_count + change.group as usize] == change.old)
     }
 
     /// Are these changes of the same group?
@@ -149,7 +148,8 @@ impl Categories {
         let (inputs, outputs) = (self.attributes(), weight.columns);
         let (mut high, mut low) = (Vec::new(), Vec::new());
         for term in 0..terms {
-            let row = |attribute: u32, unit: usize| weight.values[(term * inputs + attribute as usize) * outputs + unit];
+            let row =
+                |attribute: u32, unit: usize| weight.values[(term * inputs + attribute as usize) * outputs + unit];
             let of = |attribute: Option<u32>, unit: usize| attribute.map_or(0.0, |attribute| row(attribute, unit));
             high.extend_from_slice(&weight.values[term * inputs * outputs..][..inputs * outputs]);
             low.resize(low.len() + inputs * outputs, 0.0);

@@ -184,7 +184,11 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
     }
     let mut graph = graph.grouped(&groups).map_err(wrong)?;
     let count = graph.categories.as_ref().map_or(0, |categories| categories.group_count());
-    let kinds = if count == 1 { "one group of one-hot attributes".into() } else { format!("{count} groups of one-hot attributes") };
+    let kinds = if count == 1 {
+        "one group of one-hot attributes".into()
+    } else {
+        format!("{count} groups of one-hot attributes")
+    };
     graph.notes.push(format!("`attr_groups`: {kinds}: a change puts another category in the place of a row's own"));
     Ok((graph, found))
 }

@@ -36,8 +36,8 @@
 
 mod archive;
 mod array;
-mod chain;
 mod categories;
+mod chain;
 mod chosen;
 mod content;
 mod described;

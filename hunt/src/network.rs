@@ -147,7 +147,8 @@ impl Flips {
             for place in from..self.list.len() {
                 let flip = self.list[place];
                 let here = set.iter().filter(|made: &&Flip| made.0 == flip.0).count();
-                let group = |flip: &Flip| self.list.iter().position(|known| known == flip).and_then(|at| self.groups[at]);
+                let group =
+                    |flip: &Flip| self.list.iter().position(|known| known == flip).and_then(|at| self.groups[at]);
                 let excluded = |made: &Flip| made.0 == flip.0 && group(made).is_some() && group(made) == group(&flip);
                 if here < self.local[flip.0 - self.range.start] && !set.iter().any(excluded) {
                     let mut more = set.clone();

@@ -107,7 +107,8 @@ impl Graph {
             GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
         let mut file = file.normalised(normalisation);
         if let Some(groups) = groups {
-            file = file.grouped(&groups).map_err(|(problem, remedy)| wrong(py, &format!("groups {problem}"), &remedy))?;
+            file =
+                file.grouped(&groups).map_err(|(problem, remedy)| wrong(py, &format!("groups {problem}"), &remedy))?;
         }
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }

@@ -20,8 +20,8 @@ use crate::collective::listing::{self, Hints};
 use crate::collective::program::Program;
 use crate::collective::replay::broken;
 use crate::collective::solver::Solution;
-use crate::problem::{ProblemError, require_flips};
 use crate::problem::flip::Flip;
+use crate::problem::{ProblemError, require_flips};
 use crate::search::limits::Stop;
 
 /// How far the work on a budget goes.

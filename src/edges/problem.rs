@@ -9,10 +9,10 @@ use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
-use crate::problem::{ProblemError, require_flips};
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Network, Operator};
+use crate::problem::{ProblemError, require_flips};
 
 /// Networks whose answers to removed edges are not decided, and parts that do not fit.
 #[derive(Debug, Error)]

@@ -4,6 +4,7 @@
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
+use crate::problem::matrix::PatternRows;
 use crate::problem::rows::Move;
 
 use super::branch_bounds::anchor;

@@ -79,7 +79,7 @@ fn exact_base(
         pay(fixed.local(budget, node).unwrap().min(left), price);
     }
     for (&flip, &price) in envelope.flips.iter().zip(&prices.single) {
-        pay(usize::from(!fixed.fixes(flip)), price);
+        pay(usize::from(!fixed.fixes(budget, flip)), price);
     }
     if active.minus(&inactive).is_positive() { active } else { inactive }
 }

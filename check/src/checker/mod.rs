@@ -384,8 +384,7 @@ impl Session<'_> {
         }
         // The fast path knows nothing of normalised rows.
         if !network.is_normalised()
-            && let Attempt::Hints(hints, _) =
-                self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true)
+            && let Attempt::Hints(hints, _) = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true)
             && hints.worst.is_some()
         {
             return hints.worst;

@@ -254,7 +254,8 @@ impl Free<'_> {
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
                 let losses = losses(scales, added, removed, [&whole[0], &whole[1]], left, &places);
-                let exact = |found: Vec<(usize, i128)>| found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect();
+                let exact =
+                    |found: Vec<(usize, i128)>| found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect();
                 beyond(losses, least).map(|(base, found)| (IBig::from(base), exact(found)))
             }
             _ => {

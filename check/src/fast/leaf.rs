@@ -92,8 +92,8 @@ impl<'a> FastTarget<'a> {
     pub(crate) fn losses<'l>(&'l self, hints: &'l FloatHints, decided: &'l Decided, step: Stored) -> FastLosses<'l> {
         let (network, budget, slice) = (&*self.fast.network, self.fast.budget, self.slice);
         let FloatHints { lines, linear, levels, envelopes, rows, taken, .. } = hints;
-        let (nested, shared) = (taken.as_ref(), &self.fast.rows);
-        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, nested, shared, step }
+        let nested = taken.as_ref();
+        FastLosses { network, budget, slice, decided, lines, linear, levels, envelopes, rows, nested, step }
     }
 
     /// Hints for a path that surely no perturbation takes.

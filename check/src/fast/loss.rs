@@ -10,7 +10,7 @@ use super::hints::{EnvelopeUse, LevelUse};
 use super::nested_loss::NestedLosses;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
-use super::row::{Row, Rows, covering};
+use super::row::{Row, covering};
 use crate::ids::Flip;
 use crate::number::{
     BendSum, Down, Interval, LevelBend, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step,
@@ -37,8 +37,6 @@ pub(crate) struct FastLosses<'a> {
     pub(crate) rows: &'a [Arc<Row>],
     /// Bends of layer 3, if there are any.
     pub(crate) nested: Option<&'a NestedLosses>,
-    /// Rows of layer 2 of the whole graph, and what nodes send.
-    pub(crate) shared: &'a Rows<'a>,
     /// `2^grid`: what rounding of row slopes may add.
     pub(crate) step: Stored,
 }

@@ -86,7 +86,6 @@ impl Fast<'_> {
             envelopes: &[],
             rows,
             nested: Some(&nested),
-            shared: &self.rows,
             step: Stored::ZERO,
         };
         let Priced { prices: known, found, kept, least, .. } = losses.priced(None);

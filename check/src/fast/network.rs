@@ -15,8 +15,6 @@ pub(crate) struct FastNetwork<'a> {
     pub(crate) largest: Vec<Stored>,
     /// The attributes by falling norm of their weights, with a float not below that norm.
     pub(crate) by_norm: Vec<(u32, Up)>,
-    /// The same numbers by attribute.
-    pub(crate) norms: Vec<Up>,
     /// The weights in that order, one attribute after the other.
     pub(crate) by_norm_weights: Vec<Stored>,
 }
@@ -25,7 +23,12 @@ impl<'a> FastNetwork<'a> {
     pub(crate) fn new(exact: &'a Network<'a>) -> FastNetwork<'a> {
         let first = std::iter::once(&*exact.first);
         let weights = first.chain(exact.model.layers[1..].iter().map(|layer| &layer.weight));
-        let layers: Vec<_> = exact.model.layers.iter().zip(weights).zip(&exact.terms[1..])
+        let layers: Vec<_> = exact
+            .model
+            .layers
+            .iter()
+            .zip(weights)
+            .zip(&exact.terms[1..])
             .map(|((layer, weight), &terms)| {
                 let (inputs, outputs) = (weight.rows / terms, weight.columns);
                 let row = |input: usize, term: usize| &weight.values[(term * inputs + input) * outputs..][..outputs];
@@ -43,11 +46,10 @@ impl<'a> FastNetwork<'a> {
         });
         let largest = largest.collect();
         let row_norm = |d: usize| norm(row(d).iter().map(|w| Up::from(w.size())));
-        let norms: Vec<Up> = (0..rows).map(row_norm).collect();
-        let mut by_norm: Vec<(u32, Up)> = (0..).zip(norms.iter().copied()).collect();
+        let mut by_norm: Vec<(u32, Up)> = (0..).zip((0..rows).map(row_norm)).collect();
         by_norm.sort_by(|a, b| b.1.order(a.1));
         let by_norm_weights = by_norm.iter().flat_map(|&(d, _)| row(d as usize)).copied().collect();
-        FastNetwork { exact, largest, columns, norms, by_norm, by_norm_weights, layers }
+        FastNetwork { exact, largest, columns, by_norm, by_norm_weights, layers }
     }
 
     /// Units of layer 2, of one term.

@@ -190,8 +190,6 @@ fn product_below(a: f64, b: f64) -> f64 {
 
 impl Down {
     pub(crate) const ZERO: Down = Down(0.0);
-    /// Not above any number.
-    pub(crate) const LEAST: Down = Down(f64::NEG_INFINITY);
 
     /// The float.
     pub fn to_f64(self) -> f64 {

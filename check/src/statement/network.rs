@@ -162,7 +162,8 @@ impl<'a> Network<'a> {
         let first = match &graph.categories {
             None => Cow::Borrowed(&model.layers[0].weight),
             Some(categories) => {
-                let too_large = || Reason::Files("weights of two categories differ by more than a float can say".into());
+                let too_large =
+                    || Reason::Files("weights of two categories differ by more than a float can say".into());
                 Cow::Owned(categories.weights(&model.layers[0].weight, stated[0].len()).ok_or_else(too_large)?.0)
             }
         };
@@ -220,7 +221,21 @@ impl<'a> Network<'a> {
         let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
         let short = graph.normalisation.is_some().then(|| ShortRows::new(weight));
         let rules = all_rules;
-        Ok(Network { graph, model, first, layers, widths, terms, rules, linear, falling, rows, lengths, columns, short })
+        Ok(Network {
+            graph,
+            model,
+            first,
+            layers,
+            widths,
+            terms,
+            rules,
+            linear,
+            falling,
+            rows,
+            lengths,
+            columns,
+            short,
+        })
     }
 
     /// `L`: the number of representations, one more than weight layers.

@@ -29,7 +29,9 @@ const QUESTIONS: usize = 8;
 pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     let mut found = Vec::new();
     let plain = Normalisation::None;
-    let Ok(case) = generate(seed ^ 0x9e57, number, 1 + random.below(2), Numbers::Float32, plain) else { return found };
+    let Ok(case) = generate(seed ^ 0x9e57, number, 1 + random.below(2), Numbers::Float32, plain, false) else {
+        return found;
+    };
     Counts::add(&counts.problems, case.base.components.len());
     let stated = gcnproof::Execution {
         operator_error: random.percent(40).then(|| random.pick(&[0, 1, 7, 8, 100])),

@@ -84,12 +84,6 @@ impl Interval {
         Interval { lower: self.lower.least(other.lower), upper: self.upper.least(other.upper) }
     }
 
-    /// Its ends, if they are finite: exactly these floats.
-    pub(crate) fn ends(self) -> Option<[Stored; 2]> {
-        let ends = [self.lower.0, self.upper.0];
-        ends.iter().all(|end| end.is_finite()).then(|| ends.map(Stored))
-    }
-
     /// How the number compares to 0; `None` if that is not known.
     pub(crate) fn sign(self) -> Option<Ordering> {
         if self.lower.0 > 0.0 {

@@ -45,11 +45,6 @@ impl Rough {
         Rough(self.0.min(other.0))
     }
 
-    /// By value, for picking the largest.
-    pub(crate) fn order(self, other: Rough) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-
     /// A share of it.
     #[must_use]
     pub(crate) fn part(self, parts: usize) -> Rough {

@@ -37,18 +37,6 @@ impl Sums {
         self
     }
 
-    /// One of them, enclosed.
-    pub(crate) fn interval(&self, at: usize) -> Interval {
-        let (value, error) = (self.value[at], self.error[at]);
-        if !(value.is_finite() && error.is_finite()) {
-            return Interval::ANY;
-        }
-        if error == 0.0 {
-            return Interval { lower: Down(value), upper: Up(value) };
-        }
-        Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) }
-    }
-
     /// `start + Σ entry·sum`, enclosed; of each sum the units from a place on. With `k` terms the products and sums are
     /// off by at most `γ_{k+2}` times the sum of the sizes of the terms, and by `2⁻¹⁰⁷⁵` for each product by underflow;
     /// to that come the errors of the sums, times the sizes of the entries.
