@@ -189,8 +189,8 @@ impl RowChanges {
         let radius = errors + error_of(present.len() + 4, size + errors);
         let count = present.len();
         let (normalisation, whole) = (graph.normalisation(), -whole);
-        let ones = decided.ones(node as u32).into_inner().into();
-        menu.fill(RowLosses { normalisation, count, additions, removals, whole, radius, ones }, capacity);
+        let limits = decided.row_limits(node as u32);
+        menu.fill(RowLosses { normalisation, count, additions, removals, whole, radius, limits }, capacity);
     }
 }
 

@@ -28,8 +28,8 @@ pub struct RowLosses<'a> {
     pub whole: f64,
     /// Its radius `B̄`, what rounding may have hidden in `B` included.
     pub radius: f64,
-    /// The least and the largest number of ones that a branch leaves a row that is changed.
-    pub ones: [usize; 2],
+    /// How many attributes are added, at least and at most, where the row is changed, and how many removed.
+    pub limits: [[usize; 2]; 2],
 }
 
 /// The losses of a row by the number of its flips, under their concave hull.
@@ -53,10 +53,10 @@ impl Menu {
         self.fill_from(row, 0, capacity);
     }
 
-    /// The same with at least so many flips, the fewest with which the row has as many ones as it may have: [`Menu::base`] is
-    /// what these lose, and the steps are those beyond.
+    /// The same with at least so many flips, the fewest that the limits allow: [`Menu::base`] is what these lose, and the
+    /// steps are those beyond.
     pub fn fill_from(&mut self, row: RowLosses, least: usize, capacity: usize) {
-        let RowLosses { normalisation, count, additions, removals, whole, radius, ones } = row;
+        let RowLosses { normalisation, count, additions, removals, whole, radius, limits } = row;
         for (sums, (list, sized)) in
             self.sums.iter_mut().zip([(additions, false), (removals, false), (additions, true), (removals, true)])
         {
@@ -78,7 +78,7 @@ impl Menu {
             let (mut most, mut best) = (f64::NEG_INFINITY, 0);
             for a in k.saturating_sub(removals.len())..=k.min(additions.len()) {
                 let r = k - a;
-                if !(ones[0]..=ones[1]).contains(&(count + a - r)) {
+                if !(limits[0][0]..=limits[0][1]).contains(&a) || !(limits[1][0]..=limits[1][1]).contains(&r) {
                     continue;
                 }
                 let after = normalisation.entry(count + a - r);
@@ -175,7 +175,7 @@ mod tests {
                 removals,
                 whole,
                 radius: 0.25,
-                ones: [0, usize::MAX],
+                limits: [[0, usize::MAX]; 2],
             };
             menu.fill(row, 5);
             assert!(menu.steps.windows(2).all(|pair| pair[0] >= pair[1]) && menu.steps.iter().all(|&step| step > 0.0));
@@ -196,7 +196,7 @@ mod tests {
             removals: &[],
             whole: 1.0,
             radius: 0.0,
-            ones: [0, usize::MAX],
+            limits: [[0, usize::MAX]; 2],
         };
         let mut menu = Menu::default();
         menu.fill(row, 3);

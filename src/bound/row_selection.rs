@@ -317,7 +317,7 @@ impl RowSelection {
             removals: removed,
             whole,
             radius: spread,
-            ones: decided.ones(node).into_inner().into(),
+            limits: decided.row_limits(node),
         };
         menu.fill_from(row, must, capacity);
         share.clone_from(&menu.additions);

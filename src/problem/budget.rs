@@ -1,6 +1,5 @@
 //! The budget: which flips an attacker may make, in all and per node, and what is left of it in a branch.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use gcnproof_files::Categories;
@@ -313,36 +312,48 @@ pub struct Decided {
     pub flipped: Vec<Flip>,
     /// Not made.
     pub kept: Vec<Flip>,
-    /// How many ones some normalised rows have in the end, each row listed once.
+    /// How many attributes are added to and removed from some normalised rows, each row listed once.
     pub rows: Vec<RowLimits>,
 }
 
-/// How many ones a row has once all flips of a branch are made.
+/// What is done to the attributes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowSide {
+    /// Some are added.
+    Added,
+    /// Some are removed.
+    Removed,
+}
+
+/// How many attributes are added to a row and removed from it, by all flips of a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLimits {
     /// The row.
     pub node: u32,
     /// The attributes that it has without any flip, ascending.
     present: Vec<u32>,
-    /// At least so many.
-    pub least: usize,
-    /// At most so many.
-    pub most: usize,
+    /// At least so many, and at most: added, and removed.
+    limits: [[usize; 2]; 2],
 }
 
 impl RowLimits {
-    /// How many ones the row has after some flips.
-    fn ones(&self, flips: &[Flip]) -> usize {
-        let own = flips.iter().filter(|flip| flip.node == self.node);
-        let (removed, added): (Vec<Flip>, Vec<Flip>) =
-            own.partition(|flip| self.present.binary_search(&flip.attribute).is_ok());
-        self.present.len() + added.len() - removed.len()
+    /// How many attributes flips add to the row, and how many they remove.
+    fn made(&self, flips: &[Flip]) -> [usize; 2] {
+        let mut made = [0, 0];
+        for flip in flips.iter().filter(|flip| flip.node == self.node) {
+            made[usize::from(self.present.binary_search(&flip.attribute).is_ok())] += 1;
+        }
+        made
     }
 
-    /// How many more flips it takes at least to be within the limits.
-    fn missing(&self, flips: &[Flip]) -> usize {
-        let ones = self.ones(flips);
-        self.least.saturating_sub(ones).max(ones.saturating_sub(self.most))
+    /// What the limits leave after some flips; none if these are too many.
+    fn left(&self, flips: &[Flip]) -> Option<[[usize; 2]; 2]> {
+        let made = self.made(flips);
+        let left = |side: usize| {
+            let [least, most] = self.limits[side];
+            Some([least.saturating_sub(made[side]), most.checked_sub(made[side])?])
+        };
+        Some([left(0)?, left(1)?])
     }
 }
 
@@ -367,20 +378,27 @@ impl Decided {
 
     /// How many flips must still be made in the row of a node.
     pub fn least(&self, node: u32) -> usize {
-        self.limits(node).map_or(0, |limits| limits.missing(&self.flipped))
+        self.row_limits(node).iter().map(|limits| limits[0]).sum()
     }
 
-    /// May a row get so many more ones than the flips made leave it?
-    pub fn leaves(&self, node: u32, added: isize) -> bool {
-        self.limits(node).is_none_or(|limits| {
-            let ones = limits.ones(&self.flipped).saturating_add_signed(added);
-            (limits.least..=limits.most).contains(&ones)
-        })
+    /// How many attributes may still be added to the row of a node, and removed from it: at least, and at most.
+    pub fn row_limits(&self, node: u32) -> [[usize; 2]; 2] {
+        let none = [[0, usize::MAX]; 2];
+        self.limits(node).map_or(none, |limits| limits.left(&self.flipped).unwrap_or([[0, 0]; 2]))
     }
 
-    /// How many ones the row of a node may have in the end.
-    pub fn ones(&self, node: u32) -> RangeInclusive<usize> {
-        self.limits(node).map_or(0..=usize::MAX, |limits| limits.least..=limits.most)
+    /// How many attributes the flips made add to a row, and how many they remove.
+    pub fn row_counts(&self, graph: &Graph, node: u32) -> [usize; 2] {
+        let mut counts = [0, 0];
+        for flip in self.flipped.iter().filter(|flip| flip.node == node) {
+            counts[usize::from(graph.attributes().contains(node as usize, flip.attribute))] += 1;
+        }
+        counts
+    }
+
+    /// May so many attributes more be added to a row, and so many removed?
+    pub fn allows(&self, node: u32, counts: [usize; 2]) -> bool {
+        self.row_limits(node).iter().zip(counts).all(|([least, most], count)| (least..=most).contains(&&count))
     }
 
     /// How many flips must still be made in all.
@@ -388,16 +406,19 @@ impl Decided {
         self.rows.iter().map(|limits| self.least(limits.node)).sum()
     }
 
-    /// The same with at most, or more than, `count` ones in a row, which has these attributes without any flip.
-    pub fn limit_row(&mut self, node: u32, present: &[u32], count: usize, more: bool) {
+    /// The same with at most, or more than, `count` attributes added to a row or removed from it, which has these without any
+    /// flip.
+    pub fn limit_row(&mut self, node: u32, present: &[u32], side: RowSide, count: usize, more: bool) {
         if self.limits(node).is_none() {
-            self.rows.push(RowLimits { node, present: present.to_vec(), least: 0, most: usize::MAX });
+            let limits = [[0, usize::MAX]; 2];
+            self.rows.push(RowLimits { node, present: present.to_vec(), limits });
         }
         for limits in self.rows.iter_mut().filter(|limits| limits.node == node) {
+            let [least, most] = &mut limits.limits[side as usize];
             if more {
-                limits.least = limits.least.max(count + 1);
+                *least = (*least).max(count + 1);
             } else {
-                limits.most = limits.most.min(count);
+                *most = (*most).min(count);
             }
         }
     }
@@ -414,8 +435,10 @@ impl Decided {
 
     /// Are the flips made within the budget?
     pub fn admissible(&self, budget: &Budget) -> bool {
-        let possible =
-            |limits: &RowLimits| self.local(budget, limits.node).is_some_and(|local| self.least(limits.node) <= local);
+        let possible = |limits: &RowLimits| {
+            let fits = limits.left(&self.flipped).is_some_and(|left| left.iter().all(|[least, most]| least <= most));
+            fits && self.local(budget, limits.node).is_some_and(|local| self.least(limits.node) <= local)
+        };
         self.global(budget).is_some_and(|global| self.least_in_all() <= global)
             && self.flipped.iter().all(|flip| self.local(budget, flip.node).is_some())
             && self.rows.iter().all(possible)
@@ -423,7 +446,7 @@ impl Decided {
 
     /// May these flips, which the budget admits, be made in the branch?
     pub fn contains(&self, flips: &[Flip]) -> bool {
-        let within = |limits: &RowLimits| limits.missing(flips) == 0;
+        let within = |limits: &RowLimits| limits.left(flips).is_some_and(|[added, removed]| added[0] + removed[0] == 0);
         self.flipped.iter().all(|flip| flips.contains(flip))
             && !self.kept.iter().any(|flip| flips.contains(flip))
             && self.rows.iter().all(within)

@@ -46,10 +46,11 @@ impl Move {
         1 + self.more.len()
     }
 
-    /// How many ones it adds to the row, less those that it removes; it makes no flip that was made before.
-    pub fn ones_added(&self, graph: &Graph) -> isize {
+    /// How many attributes it adds to the row, and how many it removes; it makes no flip that was made before.
+    pub fn counts(&self, graph: &Graph) -> [usize; 2] {
         let present = |flip: &Flip| graph.attributes().contains(flip.node as usize, flip.attribute);
-        self.flips().map(|flip| if present(&flip) { -1 } else { 1 }).sum()
+        let removed = self.flips().filter(present).count();
+        [self.cost() - removed, removed]
     }
 
     /// Its flips.

@@ -206,7 +206,7 @@ impl Names<'_> {
 
     fn step(&self, step: &mut Step) -> Option<()> {
         match step {
-            Step::Unit(_, node, _) | Step::Flip(node, _) | Step::Row(node, _) => self.one(node),
+            Step::Unit(_, node, _) | Step::Flip(node, _) | Step::Row(node, ..) => self.one(node),
             Step::Leaf(leaf) => self.leaf(leaf),
             Step::Hints(hints) => self.hints(hints),
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::bound::hidden::{Assumption, Hidden};
 use crate::bound::workspace::Workspace;
+use crate::problem::budget::RowSide;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
 use crate::problem::rows::attributes_after;
@@ -17,9 +18,11 @@ use super::tree::{Branch, Split};
 /// Perturbations of a branch up to which they are tried one by one.
 const FEW: usize = 2048;
 
-/// By so much the numbers of ones in a row differ, as a variance relative to the square of their mean, that the branch is
-/// split on them.
-const SPREAD: f64 = 0.01;
+/// By so much what moves do to a row differs that the branch is split on it before units.
+pub(super) const SPREAD: f64 = 0.01;
+
+/// The same before flips.
+const LEAST_SPREAD: f64 = 1e-6;
 
 /// Branches of a tree before that is considered.
 const PATIENCE: usize = 64;
@@ -32,10 +35,10 @@ pub(super) fn choose_split(
     coefficients: &[f64],
     suggestion: &Suggestion,
 ) -> Option<Split> {
-    if let Some(split) = row_split(search, branch, suggestion) {
+    if let Some(split) = row_split(search, branch, suggestion, SPREAD) {
         return Some(split);
     }
-    let Workspace { hidden, slice, selection, .. } = &*search.workspace;
+    let hidden = &search.workspace.hidden;
     let (change, capped) = suggested_point(search.prepared, suggestion, &branch.decided, search.workspace);
     let envelopes = envelope_values(search.prepared, &suggestion.flips, search.workspace);
     let least = 1e-9 * search.size.min(1.0);
@@ -47,6 +50,10 @@ pub(super) fn choose_split(
         }
         _ => {}
     }
+    if let Some(split) = row_split(search, branch, suggestion, LEAST_SPREAD) {
+        return Some(split);
+    }
+    let Workspace { slice, selection, .. } = &*search.workspace;
     // Of an earlier branch, if this one was given up before its flips were priced.
     let mut selected = selection.flips().iter().map(|loss| loss.flip);
     let made = suggestion.flips.iter().max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)));
@@ -57,32 +64,39 @@ pub(super) fn choose_split(
         .map(Split::Flip)
 }
 
-/// Where rows are normalised: on the number of ones left in the row in which the relaxed attacker's moves differ most in
-/// it. Few and many ones give a row very different entries, and what lies between them is far from both.
-pub(super) fn row_split(search: &PairSearch, branch: &Branch, suggestion: &Suggestion) -> Option<Split> {
+/// Where rows are normalised: on how many attributes are added to a row, or removed from it, where the relaxed attacker's
+/// moves differ most in that, by a variance of at least `spread` relative to the square of the number of ones. Few and many
+/// ones give a row very different entries, and what lies between them is far from both.
+pub(super) fn row_split(search: &PairSearch, branch: &Branch, suggestion: &Suggestion, spread: f64) -> Option<Split> {
     let (graph, decided) = (search.prepared.graph(), &branch.decided);
-    // How many ones moves add, and the square of that, by their shares.
-    let mut rows: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
+    // How many attributes moves add and remove, and the squares of these numbers, by their shares.
+    let mut rows: BTreeMap<u32, [[f64; 2]; 2]> = BTreeMap::new();
     for (column, share) in &suggestion.moves {
-        let added = column.ones_added(graph) as f64;
-        let [mean, square] = rows.entry(column.node()).or_default();
-        *mean += share * added;
-        *square += share * added * added;
+        let sums = rows.entry(column.node()).or_default();
+        for ([mean, square], count) in sums.iter_mut().zip(column.counts(graph)) {
+            *mean += share * count as f64;
+            *square += share * (count * count) as f64;
+        }
     }
-    let spread = |(node, [mean, square]): (u32, [f64; 2])| {
+    let sides = |(node, sums): (u32, [[f64; 2]; 2])| {
         let ones = attributes_after(graph, node, &decided.flipped).count();
-        let middle = (ones as f64 + mean).max(1.0);
-        ((square - mean * mean) / (middle * middle), node, ones, middle)
+        let size = (ones as f64 + sums[0][0] - sums[1][0]).max(1.0);
+        let variance = |[mean, square]: [f64; 2]| (square - mean * mean) / (size * size);
+        [RowSide::Added, RowSide::Removed].map(|side| {
+            let sums = sums[side as usize];
+            (variance(sums), node, side, sums[0])
+        })
     };
-    let widest = rows.into_iter().map(spread).max_by(|x, y| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1)));
-    let (_, node, ones, middle) = widest.filter(|row| row.0 >= SPREAD)?;
+    let widest = rows.into_iter().flat_map(sides).max_by(|x, y| x.0.total_cmp(&y.0).then(y.1.cmp(&x.1)));
+    let (_, node, side, mean) = widest.filter(|row| row.0 >= spread)?;
     if few_left(search, branch) {
         return None;
     }
-    let most = decided.local(search.prepared.budget(), node)?.min(decided.global(search.prepared.budget())?);
-    let limits = decided.ones(node);
-    let (fewest, most) = ((*limits.start()).max(ones.saturating_sub(most)), (*limits.end()).min(ones + most));
-    (fewest < most).then(|| Split::Row(node, (middle as usize).clamp(fewest, most - 1)))
+    let left = decided.local(search.prepared.budget(), node)?.min(decided.global(search.prepared.budget())?);
+    let [least, most] = decided.row_limits(node)[side as usize];
+    let most = most.min(left);
+    let made = decided.row_counts(graph, node)[side as usize];
+    (least < most).then(|| Split::Row(node, side, made + (mean as usize).clamp(least, most - 1)))
 }
 
 /// Are so few perturbations left in a branch that trying them one by one is shorter than splitting units?

@@ -227,7 +227,7 @@ impl PairSearch<'_, '_> {
             let local = || decided.local(budget, column.node()).unwrap_or(0).min(count);
             !column.flips().any(|flip| decided.fixes(budget, flip))
                 && (column.cost() == 1 || column.cost() <= local())
-                && decided.leaves(column.node(), column.ones_added(self.prepared.graph()))
+                && decided.allows(column.node(), column.counts(self.prepared.graph()))
         };
         latest.filter(fits).cloned().collect()
     }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use gcnproof_check::format::{Envelope, Leaf, Step};
+use gcnproof_check::format::{self, Envelope, Leaf, Step};
+
+use crate::problem::budget::RowSide;
 use gcnproof_check::{LARGEST_TREE, LONGEST_LINE, LONGEST_PATH};
 
 use crate::bound::backward::UnitPlace;
@@ -96,8 +98,12 @@ impl Trace {
                             tree.push(Step::Flip(flip.node, flip.attribute));
                             false
                         }
-                        Split::Row(node, count) => {
-                            tree.push(Step::Row(node, count as u32));
+                        Split::Row(node, side, count) => {
+                            let side = match side {
+                                RowSide::Added => format::RowSide::Added,
+                                RowSide::Removed => format::RowSide::Removed,
+                            };
+                            tree.push(Step::Row(node, count as u32, side));
                             false
                         }
                     };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::bound::backward::UnitPlace;
 use crate::bound::hidden::Assumption;
 use crate::bound::line::envelope::Envelope;
-use crate::problem::budget::Decided;
+use crate::problem::budget::{Decided, RowSide};
 use crate::problem::flip::Flip;
 
 use super::limits::{Clock, Limits};
@@ -39,8 +39,8 @@ pub enum Split {
     Above(UnitPlace),
     /// Whether a flip is made.
     Flip(Flip),
-    /// Whether the normalised row of a node has more than so many ones in the end.
-    Row(u32, usize),
+    /// Whether more than so many attributes are added to the normalised row of a node, or removed from it.
+    Row(u32, RowSide, usize),
 }
 
 /// An open node of the search tree.
@@ -196,8 +196,8 @@ pub fn search(limits: &Limits, clock: &Clock, evaluator: &mut impl BranchEvaluat
                         Split::Above(place) => child.above.push((place, side)),
                         Split::Flip(flip) if side => child.decided.flipped.push(flip),
                         Split::Flip(flip) => child.decided.kept.push(flip),
-                        Split::Row(node, count) => {
-                            child.decided.limit_row(node, evaluator.row(node), count, side);
+                        Split::Row(node, of, count) => {
+                            child.decided.limit_row(node, evaluator.row(node), of, count, side);
                         }
                     }
                     waiting.push(child);

@@ -28,8 +28,8 @@ impl Path {
                     self.exclude_others(node, attribute, graph);
                 }
             }
-            Step::Row(node, count) => {
-                self.decided.limit_row(node, graph.attributes.row(node as usize), count as usize, second);
+            Step::Row(node, count, side) => {
+                self.decided.limit_row(node, graph.attributes.row(node as usize), side, count as usize, second);
             }
             Step::Leaf(_) | Step::Hints(_) => {}
         }

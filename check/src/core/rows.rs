@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ops::{Add, Mul, RangeInclusive, Sub};
+use std::ops::{Add, Mul, Sub};
 use std::rc::Rc;
 
 use dashu_int::IBig;
@@ -154,15 +154,15 @@ pub struct Part {
 }
 
 /// `L(k)` for `k = 1, 2, …`: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the largest)`, with `scales` the entries `σ` of
-/// rows by their number of attributes, from the one with all removals on; only those at `places` count, and there may be
-/// none.
+/// rows by their number of attributes, from the one with all removals on; only numbers of additions and of removals within
+/// `limits` count, and there may be none.
 fn losses<N>(
     scales: &[N],
     additions: &[N],
     removals: &[N],
     [grown, shrunk]: [&N; 2],
     most: usize,
-    places: &RangeInclusive<usize>,
+    limits: &[[usize; 2]; 2],
 ) -> Vec<Option<N>>
 where
     N: Clone + Ord + From<u32>,
@@ -179,8 +179,13 @@ where
     let whole: Vec<N> = scales.iter().map(moved).collect();
     let exactly = |k: usize| {
         let ways = k.saturating_sub(removals.len())..=k.min(additions.len());
-        let ways = ways.map(|a| (a, removals.len() + a - (k - a))).filter(|(_, at)| places.contains(at));
-        ways.map(|(a, at)| &whole[at] + &(&scales[at] * &(&added[a] + &removed[k - a]))).max()
+        let within = |count: usize, [least, most]: [usize; 2]| (least..=most).contains(&count);
+        let ways = ways.filter(|&a| within(a, limits[0]) && within(k - a, limits[1]));
+        let loss = |a: usize| {
+            let at = removals.len() + a - (k - a);
+            &whole[at] + &(&scales[at] * &(&added[a] + &removed[k - a]))
+        };
+        ways.map(loss).max()
     };
     (1..=most.min(additions.len() + removals.len())).map(exactly).collect()
 }
@@ -232,12 +237,10 @@ impl Free<'_> {
         let Flips { additions, removals, whole } = flips;
         let node = self.slice.nodes(1)[place];
         let (left, own) = (self.left(node), self.sent[place].count);
-        // The numbers of attributes that the path leaves the row, counted from the one with all removals on.
-        let (fewest, most) = self.decided.limits(node).map_or((0, usize::MAX), |limits| (limits.least, limits.most));
-        let first = own - removals.len();
-        let places = match most.checked_sub(first) {
-            Some(most) => fewest.saturating_sub(first)..=most,
-            None => RangeInclusive::new(1, 0),
+        let limits = match self.decided.row_limits(node) {
+            None => [[0, usize::MAX]; 2],
+            Some(Some(limits)) => limits,
+            Some(None) => return Ok(None),
         };
         let ways = (additions.len() + 1) * (removals.len() + 1);
         let scales: Vec<Dyadic> =
@@ -253,7 +256,7 @@ impl Free<'_> {
                 self.meter.spend(STEP + 4 * ways as u64)?;
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
-                let losses = losses(scales, added, removed, [&whole[0], &whole[1]], left, &places);
+                let losses = losses(scales, added, removed, [&whole[0], &whole[1]], left, &limits);
                 let exact =
                     |found: Vec<(usize, i128)>| found.into_iter().map(|(k, loss)| (k, IBig::from(loss))).collect();
                 beyond(losses, least).map(|(base, found)| (IBig::from(base), exact(found)))
@@ -268,7 +271,7 @@ impl Free<'_> {
                 let numbers: Vec<IBig> = numbers.iter().map(at).collect();
                 let (added, rest) = numbers.split_at(additions.len());
                 let (removed, whole) = rest.split_at(removals.len());
-                beyond(losses(&scales, added, removed, [&whole[0], &whole[1]], left, &places), least)
+                beyond(losses(&scales, added, removed, [&whole[0], &whole[1]], left, &limits), least)
             }
         };
         let Some((base, corners)) = found else { return Ok(None) };
@@ -370,7 +373,7 @@ impl Free<'_> {
         let column = link.part(self.network.widths[2]).start + unit;
         // Through a negative entry a rise of what is sent arrives as a fall.
         let upward = upward == link.entry.is_positive();
-        let decided = self.decided.fixed_in(node).next().is_some() || self.decided.limits(node).is_some();
+        let decided = self.decided.fixed_in(node).next().is_some() || self.decided.row_limits(node).is_some();
         let memory = if decided { own } else { memory };
         let key = (place, column, upward, self.left(node));
         let menu = memory.menu(key, || self.unforced(place, &self.column_flips(place, column, upward)))?;

@@ -36,7 +36,7 @@ impl Scope<'_> {
             match step {
                 &Step::Unit(layer, node, unit) => drop(self.unit((layer, node, unit)).map_err(here)?),
                 &Step::Flip(node, attribute) => drop(self.flip((node, attribute)).map_err(here)?),
-                &Step::Row(node, _) => self.row(node).map_err(here)?,
+                &Step::Row(node, ..) => self.row(node).map_err(here)?,
                 Step::Leaf(_) | Step::Hints(_) => {
                     leaf(at, &self.path(&open)).map_err(here)?;
                     while open.pop_if(|split| split.1).is_some() {}

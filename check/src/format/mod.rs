@@ -130,6 +130,16 @@ impl ClassProof {
     }
 }
 
+/// What a perturbation does to attributes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowSide {
+    /// It adds some.
+    Added,
+    /// It removes some.
+    Removed,
+}
+
 /// A node of a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -138,8 +148,8 @@ pub enum Step {
     Unit(u32, u32, u32),
     /// `[node, attribute]`: first it is not flipped, then it is.
     Flip(u32, u32),
-    /// `[node, count]` of a normalised row: first it has at most so many attributes in the end, then more.
-    Row(u32, u32),
+    /// `[node, count, side]` of a normalised row: first at most so many attributes are added to it, or removed, then more.
+    Row(u32, u32, RowSide),
     /// A bound above 0, stated briefly.
     Leaf(Box<Leaf>),
     /// A bound above 0, by hints.

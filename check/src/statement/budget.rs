@@ -2,7 +2,7 @@
 
 use gcnproof_files::GraphFile;
 
-use crate::format::{BudgetStatement, Direction, Local};
+use crate::format::{BudgetStatement, Direction, Local, RowSide};
 use crate::ids::Flip;
 use crate::verdict::Reason;
 
@@ -122,21 +122,19 @@ pub struct Decided {
     pub flipped: Vec<Flip>,
     /// `F₀ ∪ F₁`: no longer free, ascending.
     pub fixed: Vec<Flip>,
-    /// How many attributes some normalised rows have in the end, each row once.
+    /// How many attributes are added to and removed from some normalised rows, each row once.
     pub rows: Vec<RowLimits>,
 }
 
-/// How many attributes a row has once all flips of a perturbation are made.
+/// How many attributes a perturbation adds to a row and removes from it, by the flips of `F₁` and the free ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowLimits {
     /// The row.
     pub node: u32,
     /// The attributes that it has without any flip, ascending.
     present: Vec<u32>,
-    /// At least so many.
-    pub least: usize,
-    /// At most so many.
-    pub most: usize,
+    /// At least so many, and at most: added, and removed.
+    limits: [[usize; 2]; 2],
 }
 
 impl Decided {
@@ -161,17 +159,27 @@ impl Decided {
         Some(local.min(self.left_in_all(budget)?))
     }
 
-    /// What the path says of a row.
-    pub fn limits(&self, node: u32) -> Option<&RowLimits> {
+    fn limits(&self, node: u32) -> Option<&RowLimits> {
         self.rows.iter().find(|limits| limits.node == node)
+    }
+
+    /// How many attributes free flips must add to a row and remove from it, at least and at most, where the path says something
+    /// of it; `None` within that if `F₁` has too many.
+    pub fn row_limits(&self, node: u32) -> Option<Option<[[usize; 2]; 2]>> {
+        let RowLimits { present, limits, .. } = self.limits(node)?;
+        let mut made = [0, 0];
+        self.flipped_in(node).for_each(|d| made[usize::from(present.binary_search(&d).is_ok())] += 1);
+        let left = |side: usize| {
+            let [least, most] = limits[side];
+            Some([least.saturating_sub(made[side]), most.checked_sub(made[side])?])
+        };
+        Some(left(0).zip(left(1)).map(|(added, removed)| [added, removed]))
     }
 
     /// `r_n`: how many flips must still be made in a row, at least.
     pub fn least(&self, node: u32) -> usize {
-        let Some(RowLimits { present, least, most, .. }) = self.limits(node) else { return 0 };
-        let removed = self.flipped_in(node).filter(|d| present.binary_search(d).is_ok()).count();
-        let ones = present.len() + self.flipped_in(node).count() - 2 * removed;
-        least.saturating_sub(ones).max(ones.saturating_sub(*most))
+        let limits = self.row_limits(node).flatten();
+        limits.map_or(0, |[added, removed]| added[0].saturating_add(removed[0]))
     }
 
     /// How many flips must still be made in all.
@@ -179,16 +187,17 @@ impl Decided {
         self.rows.iter().fold(0, |sum, limits| sum.saturating_add(self.least(limits.node)))
     }
 
-    /// At most `count` attributes in a row in the end, or more; `present` are those that it has without any flip.
-    pub fn limit_row(&mut self, node: u32, present: &[u32], count: usize, more: bool) {
+    /// At most `count` attributes are added to a row or removed from it, or more; `present` are those that it has without any flip.
+    pub fn limit_row(&mut self, node: u32, present: &[u32], side: RowSide, count: usize, more: bool) {
         if self.limits(node).is_none() {
-            self.rows.push(RowLimits { node, present: present.to_vec(), least: 0, most: usize::MAX });
+            self.rows.push(RowLimits { node, present: present.to_vec(), limits: [[0, usize::MAX]; 2] });
         }
         for limits in self.rows.iter_mut().filter(|limits| limits.node == node) {
+            let [least, most] = &mut limits.limits[side as usize];
             if more {
-                limits.least = limits.least.max(count.saturating_add(1));
+                *least = (*least).max(count.saturating_add(1));
             } else {
-                limits.most = limits.most.min(count);
+                *most = (*most).min(count);
             }
         }
     }
@@ -201,8 +210,11 @@ impl Decided {
     /// Is more spent than the budget has, in all or in one row, or must more be? Then no admissible perturbation takes this path.
     pub fn overspent(&self, budget: &Budget) -> bool {
         let mut rows = self.flipped.chunk_by(|a, b| a.0 == b.0);
-        let impossible =
-            |limits: &RowLimits| self.left(budget, limits.node).is_none_or(|left| self.least(limits.node) > left);
+        let impossible = |limits: &RowLimits| {
+            let crossed = |both: [[usize; 2]; 2]| both.iter().any(|[least, most]| least > most);
+            self.row_limits(limits.node).flatten().is_none_or(crossed)
+                || self.left(budget, limits.node).is_none_or(|left| self.least(limits.node) > left)
+        };
         self.left_in_all(budget).is_none_or(|left| self.least_in_all() > left)
             || budget.exclusive(&self.flipped)
             || rows.any(|row| row.len() > budget.local(row[0].0))

@@ -43,8 +43,7 @@ struct Candidate {
     attribute: u32,
 }
 
-/// The largest losses of a row by the number of its flips, from 0 on; none where that number leaves the row with more or
-/// fewer ones than it may have.
+/// The largest losses of a row by the number of its flips, from 0 on; none where the limits of a branch forbid that number.
 struct ExactMenu {
     losses: Vec<Option<Dyadic>>,
     /// How many of the best flips are additions.
@@ -167,12 +166,12 @@ impl ExactProblem<'_> {
         let entry = |count: usize| Dyadic::from(self.graph.normalisation().entry(count));
         let before = entry(present.len());
         let mut menu = ExactMenu { losses: vec![Some(Dyadic::ZERO)], additions: vec![0], added, removed };
-        let ones = remaining.decided.ones(node);
+        let limits = remaining.decided.row_limits(node);
         for k in 1..=capacity.min(menu.added.len() + menu.removed.len()) {
             let mut best: Option<(Dyadic, usize)> = None;
             for a in k.saturating_sub(menu.removed.len())..=k.min(menu.added.len()) {
                 let r = k - a;
-                if !ones.contains(&(present.len() + a - r)) {
+                if !(limits[0][0]..=limits[0][1]).contains(&a) || !(limits[1][0]..=limits[1][1]).contains(&r) {
                     continue;
                 }
                 let after = entry(present.len() + a - r);

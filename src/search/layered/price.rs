@@ -8,7 +8,7 @@ use crate::number::rounding::Enclosure;
 use crate::problem::objective::Objective;
 use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
-use crate::search::branching::{choose_split, few_left, row_split};
+use crate::search::branching::{SPREAD, choose_split, few_left, row_split};
 use crate::search::column_generation::{Pricing, generate, unknown};
 use crate::search::finish::finish;
 use crate::search::master::{AllowedLines, Suggestion, flip_shares};
@@ -108,7 +108,7 @@ pub(in crate::search) fn price_layers(
     }
     let loosest = if few_left(search, branch) { None } else { master.loosest(1e-9 * search.size.min(1.0)) };
     let unit = loosest.map(|place| if place.l == 2 { Split::Unit(place.at) } else { Split::Above(place) });
-    let unit = row_split(search, branch, &suggestion).or(unit);
+    let unit = row_split(search, branch, &suggestion, SPREAD).or(unit);
     let coefficients = search.workspace.backward.coefficients().0.to_vec();
     match unit.or_else(|| choose_split(search, branch, &coefficients, &suggestion)) {
         Some(split) => BranchResult::Open { bound: best, split, warm_start: master.resting(), envelope: None },

@@ -607,7 +607,11 @@ impl World {
                 if !reached[1][node as usize] {
                     continue;
                 }
-                Step::Row(node, random.below(5) as u32)
+                Step::Row(
+                    node,
+                    random.below(3) as u32,
+                    if random.chance(50) { RowSide::Added } else { RowSide::Removed },
+                )
             } else if hidden > 0 && random.chance(40) {
                 let layer = 2 + random.below(hidden) as u32;
                 let node = random.below(self.graph.attributes.rows) as u32;
