@@ -63,14 +63,14 @@ fn nothing_is_found_in_a_short_hunt() {
 
 #[test]
 fn nothing_is_found_in_deep_networks() {
-    let settings = Settings { layers: vec![3, 4, 5], attacked: 5, ..settings(Area::Flips, 1_500) };
+    let settings = Settings { layers: vec![3, 4, 5], attacked: 5, ..settings(Area::Flips, 600) };
     let counts = hunt(&settings, &|line| println!("{line}"));
     assert_eq!(counts.findings(), 0, "{counts}");
     for (what, count, least) in [
-        ("problems", &counts.problems, 1_500),
-        ("own proofs with bends of layer 3", &counts.nested, 20),
-        ("forged bends of layer 3", &counts.bent_above, 500),
-        ("trees judged", &counts.judged, 100),
+        ("problems", &counts.problems, 600),
+        ("own proofs with bends of layer 3", &counts.nested, 8),
+        ("forged bends of layer 3", &counts.bent_above, 200),
+        ("trees judged", &counts.judged, 40),
     ] {
         assert!(Counts::get(count) >= least, "only {} {what}", Counts::get(count));
     }
