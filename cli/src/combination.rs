@@ -3,15 +3,15 @@
 use clap::Command;
 use miette::{Report, miette};
 
+use super::spelling::LISTS;
+
 /// Options that mean something only together with another one, and what is to be added.
-const COMPANIONS: [(&str, &str, &str); 9] = [
+const COMPANIONS: [(&str, &str, &str); 7] = [
     ("--gap", "--minimize", "--minimize"),
     ("--exact-margins", "--minimize", "--minimize"),
     ("--operator-error", "--deployed", "--deployed float32"),
     ("--flush-subnormals", "--deployed", "--deployed float32"),
     ("--unit-roundoff", "--deployed", "--deployed float32"),
-    ("--max-E", "--edges", "--edges remove"),
-    ("-E", "--edges", "--edges remove"),
     ("--resume", "--out", "--out FILE"),
     ("--seconds", "--hunt", "--hunt integrality"),
 ];
@@ -53,7 +53,7 @@ const fn exclusion(one: &'static str, other: &'static str, why: &'static str, he
 const REMOVED: &str = "with --edges the attacker removes edges, and flips no attributes";
 const EXACT: &str = "verdicts about removed edges are those of the exact network";
 
-const EXCLUSIONS: [Exclusion; 20] = [
+const EXCLUSIONS: [Exclusion; 21] = [
     exclusion("--edges", "--local", REMOVED, "limit the edges removed at a node by -e, or leave --edges out"),
     exclusion("--edges", "--local-file", REMOVED, "give --edges-local-file, or leave --edges out"),
     exclusion("--edges", "--global", REMOVED, "give -E, the number of removed edges in all, or leave --edges out"),
@@ -83,6 +83,7 @@ const EXCLUSIONS: [Exclusion; 20] = [
     exclusion("--minimize", "--bounds-only", "exact minima need a search", "give one of them"),
     exclusion("--minimize", "--complete", "exact minima decide every node anyway", "leave --complete out"),
     exclusion("--minimize", "--margins", "minima leave no margin to be chosen", "leave --margins out"),
+    exclusion("--labelled", "--split", "both say whose labels are used", "give one of them"),
     exclusion("--proofs", "--rows", "what a proof rests on is fixed", "leave --rows out"),
 ];
 
@@ -90,8 +91,9 @@ const EXCLUSIONS: [Exclusion; 20] = [
 pub fn conflict(one: &str, other: Option<&str>, command: &Command, said: &[&str]) -> Report {
     let shown = |option: &str| typed(option, command, said);
     let Some(other) = other.filter(|other| *other != one) else {
-        let one = shown(one);
-        return miette!(help = "give it once; lists have commas between", "{one} is given more than once");
+        let is_list = LISTS.contains(&one.split_whitespace().next().unwrap_or_default());
+        let help = if is_list { "give it once, with commas between the entries of its list" } else { "give it once" };
+        return miette!(help = help, "{} is given more than once", shown(one));
     };
     let [first, second] = [one, other].map(|option| option.split_whitespace().next().unwrap_or_default());
     let known = EXCLUSIONS.iter().find(|known| known.options.contains(&first) && known.options.contains(&second));

@@ -69,6 +69,10 @@ fn unknown_option(error: &clap::Error, option: &str, command: &Command, own: &Co
             "radius writes no proofs: `gcnproof certify GRAPH MODEL -Q N --proofs FILE` does, for one Q".into()
         }
         ("explain", "--out") => "explain writes to standard output: `gcnproof explain … --format json > FILE`".into(),
+        (_, "--quiet" | "--silent" | "-s") => {
+            "notes and progress go to standard error: `2> /dev/null` hides them, and `--format json` is for programs"
+                .into()
+        }
         ("explain", "--threads") => "explain decides one node, on one thread: leave the option out".into(),
         _ if !others.is_empty() => {
             format!("it is an option of {}; `gcnproof {name} --help` lists those of {name}", others.join(", "))
@@ -86,7 +90,10 @@ fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
     let (option, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
     let option = option.split_whitespace().next()?;
     let is_real = problem.contains("float literal");
-    let outside = problem.contains("is not in 0..=");
+    // What clap says of a number outside a range: "0 is not in 1..=1024".
+    let range = problem.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+    let least = range.and_then(|(least, _)| least.parse::<u64>().ok()).unwrap_or(0);
+    let outside = range.is_some();
     if !outside
         && !is_real
         && !problem.contains("digit")
@@ -95,7 +102,7 @@ fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
     {
         return None;
     }
-    let wanted = if is_real { "a number" } else { "a whole number, 0 or more" };
+    let wanted = if is_real { "a number".to_string() } else { format!("a whole number, {least} or more") };
     let help = match (name, option) {
         ("explain" | "export", "--node") => {
             "give the id of one node, from 0; `gcnproof certify --nodes` takes lists".into()
@@ -106,9 +113,10 @@ fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
         _ => format!("give {wanted}"),
     };
     Some(match value.parse::<f64>() {
-        Ok(number) if number < 0.0 => miette!(help = help, "{option} {value}: '{value}' is less than 0"),
+        Ok(number) if number < least as f64 => miette!(help = help, "{option} {value}: '{value}' is less than {least}"),
         _ if outside || problem.contains("too large") => {
-            miette!(help = "give a smaller number", "{option} {value}: is too large")
+            let most = range.map_or(String::new(), |(_, most)| format!(", {most} at most"));
+            miette!(help = format!("give a smaller number{most}"), "{option} {value}: is too large")
         }
         _ => miette!(help = help, "{option} {value}: '{value}' is not {wanted}"),
     })

@@ -15,14 +15,15 @@ use gcnproof_report::origin::{Origin, command_line, date};
 use gcnproof_report::source::Sources;
 use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::description::{BudgetRecord, Identity};
-use gcnproof_results::record::study::{Manifest, graph_path, manifest_path};
+use gcnproof_results::record::study::{Manifest, graph_path};
 use gcnproof_run::ids::Ids;
+use gcnproof_run::outputs::Kind;
 use gcnproof_run::run::make_folder;
-use gcnproof_run::study::keep_model;
+use gcnproof_run::study::{check_folder, keep_model};
 use gcnproof_run::study_run::{Plan, Results, Subject};
 use miette::{IntoDiagnostic, Result};
 
-use super::run::{certifier, host, prepare, stopped, untouched};
+use super::run::{certifier, host, prepare, stopped};
 use super::summary::{Group, Summary};
 
 /// Certify the embedded Cora citation graph: no arguments, no files, a few seconds.
@@ -57,6 +58,11 @@ impl Demo {
     pub fn execute(self) -> Result<u8> {
         prepare(None)?;
         let (graph, network) = embedded::cora();
+        if let Some(folder) = &self.out {
+            check_folder(folder, &["standard", "robust"].map(String::from), self.force, self.resume)?;
+            Kind::Page.check(&page(folder))?;
+            make_folder(folder)?;
+        }
         let local = graph.attribute_count() / 100;
         say!(
             "Cora: {} papers, {} citations, {} words; a GCN says what each paper is about.\n\
@@ -80,10 +86,6 @@ impl Demo {
             force: self.force,
             host: host(),
         };
-        if let Some(folder) = &self.out {
-            untouched(&manifest_path(folder), self.force, Some(self.resume))?;
-            make_folder(folder)?;
-        }
         let trained = embedded::robust(&graph);
         let [standard, robust] = [("standard", &network), ("robust", &trained)].map(|(name, network)| Subject {
             name,
@@ -159,11 +161,15 @@ fn write_report(plan: &Plan, subjects: &[Subject], folder: &Path) -> Result<bool
     let mut manifest = Manifest::new("Cora");
     for subject in subjects {
         manifest.add(subject.name, plan.files(subject.name));
-        keep_model(&mut manifest, folder, subject.name, subject.network)?;
+        manifest.keep(subject.name);
     }
     let when = format!("{}, gcnproof {}", date(SystemTime::now()), env!("CARGO_PKG_VERSION"));
     manifest.note(&command_line(), &when);
+    // First of all: by its manifest a study knows its files again.
     manifest.save(folder)?;
+    for subject in subjects {
+        keep_model(&mut manifest, folder, subject.name, subject.network)?;
+    }
     let graph = subjects[0].graph;
     write_graph_npz(&graph_path(folder), &graph.file())?;
     for subject in subjects {

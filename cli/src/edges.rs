@@ -133,10 +133,13 @@ impl EdgeArguments {
                 ));
             }
             let edges: Vec<(i64, i64)> = ids.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            budget = budget
-                .freeze_edges(graph, &edges)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("--freeze-edges {}", path.display()))?;
+            budget = budget.freeze_edges(graph, &edges).map_err(|error| {
+                miette!(
+                    help = "write the ids of both ends of edges that the graph has, one edge in a line; ids start at 0",
+                    "--freeze-edges {}: {error}",
+                    path.display()
+                )
+            })?;
         }
         Ok(budget)
     }

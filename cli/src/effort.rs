@@ -153,11 +153,14 @@ impl EffortArguments {
         match self.search.limit().filter(|_| bounded) {
             None => Ok(()),
             Some(limit) => {
-                let option = if single { "--bound" } else { "--omega" };
-                Err(miette::miette!(
-                    help = "add --complete, or leave the limit out",
-                    "{limit} limits a search, and {option} asks for bounds without one"
-                ))
+                let (option, help) = match self.omega {
+                    None => ("--bound", "add --complete, or leave the limit out"),
+                    Some(_) => (
+                        "--omega",
+                        "leave the limit out; or leave --omega out, and what the bounds leave open is searched",
+                    ),
+                };
+                Err(miette::miette!(help = help, "{limit} limits a search, and {option} asks for bounds without one"))
             }
         }
     }

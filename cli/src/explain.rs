@@ -39,9 +39,9 @@ pub struct Explain {
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
-    /// With --edges: removed edges in all
-    #[arg(short = 'E', long = "edges-global", value_name = "N", default_value_t = 5, requires = "edges", value_parser = edges::removals, help_heading = "Edges")]
-    edges_global: usize,
+    /// With --edges: removed edges in all [default: 5]
+    #[arg(short = 'E', long = "edges-global", value_name = "N", value_parser = edges::removals, help_heading = "Edges")]
+    edges_global: Option<usize>,
     #[command(flatten)]
     edges: EdgeArguments,
     /// Give up after so many seconds of search
@@ -57,6 +57,7 @@ pub struct Explain {
 impl Explain {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
+        let on_edges = self.edges.wanted(self.edges_global.map(|_| "-E"))?;
         let (graph, network, identity) = self.input.read()?;
         if self.node >= graph.node_count() {
             let last = graph.node_count().saturating_sub(1);
@@ -64,7 +65,7 @@ impl Explain {
         }
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
-        if self.edges.wanted(None)? {
+        if on_edges {
             return self.execute_edges(&graph, &network, &identity, limits);
         }
         let (budget, record) = self.local.budget(&graph, self.global)?;
@@ -91,7 +92,7 @@ impl Explain {
 impl Explain {
     /// The same for removed edges: the exact worst case of every class pair, as far as time allows.
     fn execute_edges(&self, graph: &Graph, network: &Network, identity: &Identity, limits: Limits) -> Result<u8> {
-        let budget = self.edges.budget(graph, self.edges_global, self.local.freeze_nodes.as_deref())?;
+        let budget = self.edges.budget(graph, self.edges_global.unwrap_or(5), self.local.freeze_nodes.as_deref())?;
         let record = EdgeBudgetRecord::new(&budget, true);
         let problem = problem(&run(None, false, false), graph, network, budget)?;
         let certifier = EdgeCertifier::new(problem).effort(Effort::Minimize { limits, gap: 0.0 }).stop(stopped);

@@ -10,6 +10,7 @@ use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::{Description, NodeSet, PartRecord};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
 use gcnproof_results::{Column, Journal, Mode, Sidecar};
+use gcnproof_run::outputs::Kind;
 use gcnproof_run::question::check_json_lines;
 use miette::{Result, miette};
 use serde::Serialize;
@@ -65,7 +66,10 @@ impl Join {
         if let Some(twice) = self.files.iter().find(|path| !seen.insert(path.as_path())) {
             return Err(miette!(help = "name each file once", "{}: is named twice", twice.display()));
         }
-        untouched(&self.out, self.force, None)?;
+        for path in &self.files {
+            check_there(path)?;
+        }
+        untouched(&self.out, Kind::Answers, self.force, None)?;
         // What stands in its first line tells a file of proofs.
         let (what, nodes) = match read_header(&self.files[0])? {
             Some(_) => ("proofs", self.proofs()?),
@@ -153,12 +157,27 @@ impl Join {
                 "proofs name nodes by the rows of their part: the parts are needed to join them"
             ));
         };
+        if !folder.is_dir() {
+            let problem = if folder.exists() { "is a file, and a folder is meant" } else { "there is no such folder" };
+            return Err(miette!(
+                help = "give the folder that `gcnproof partition --out` wrote",
+                "--parts {}: {problem}",
+                folder.display()
+            ));
+        }
         // Parts that are alike have the same digest: then the rows that a file is about tell which one it is of.
         let mut left: Vec<(String, PartFile)> = Vec::new();
         for path in part_files(folder)? {
             if let (graph, Some(part)) = read_graph_or_part(&path, &GraphOptions::default())? {
                 left.push((graph.digest, part));
             }
+        }
+        if left.is_empty() {
+            return Err(miette!(
+                help = "give the folder that `gcnproof partition --out` wrote: it holds part-0.npz and its like",
+                "--parts {}: there are no parts of a graph in it",
+                folder.display()
+            ));
         }
         let mut members: Vec<Member> = Vec::new();
         for path in &self.files {
@@ -211,6 +230,30 @@ impl Join {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses what cannot be the results or the proofs of a part, whatever else is there.
+fn check_there(path: &Path) -> Result<()> {
+    let name = path.display();
+    let problem = match std::fs::metadata(path) {
+        Err(_) if name.to_string().contains('*') => "no file has such a name",
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => "there is no such file",
+        Ok(data) if data.is_dir() => {
+            let help = match part_files(path).is_ok_and(|parts| !parts.is_empty()) {
+                true => format!("it holds the parts themselves: certify each of them, and join what that wrote"),
+                false => format!("name the files in it: {}", path.join("*.parquet").display()),
+            };
+            return Err(miette!(help = help, "{name}: is a folder, and the results or proofs of parts are meant"));
+        }
+        Ok(data) if data.len() == 0 => {
+            let help = "run the command that was to write it again, then join";
+            return Err(miette!(help = help, "{name}: is empty: there are neither results nor proofs in it"));
+        }
+        _ => return Ok(()),
+    };
+    let help = "give files that `gcnproof certify` or `radius` wrote with --out on the parts of a graph, or \
+                `certify` with --proofs";
+    Err(miette!(help = help, "{name}: {problem}"))
 }
 
 /// What a results file is about: a finished run on a part.

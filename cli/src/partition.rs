@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gcnproof::internals::problem::partition::Partition as Cut;
 use gcnproof::{Graph, Operator};
+use gcnproof_files::is_part;
 use gcnproof_files::write::write_part_npz;
 use gcnproof_run::parts;
-use gcnproof_run::run::make_folder;
+use gcnproof_run::run::{check_no_file, make_folder};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::json;
 
@@ -73,11 +74,20 @@ impl Partition {
                 self.graph.display()
             ));
         }
-        make_folder(&self.out)?;
-        let old = part_files(&self.out)?;
+        check_no_file(&self.out)?;
+        let old = if self.out.exists() { part_files(&self.out)? } else { Vec::new() };
+        // Beside parts it would be taken for one of them.
+        if let Some(path) = old.iter().find(|path| !is_part(path)) {
+            return Err(miette!(
+                help = "choose another folder, or move the file away",
+                "{}: is not a part of a graph that gcnproof wrote, and is not overwritten",
+                path.display()
+            ));
+        }
         if let Some(path) = old.first().filter(|_| !self.force) {
             return Err(miette!(help = "say --force to overwrite them", "{}: is there already", path.display()));
         }
+        make_folder(&self.out)?;
         // Parts of another cut beside the new ones would be taken for theirs.
         old.iter().try_for_each(std::fs::remove_file).into_diagnostic().wrap_err("an old part cannot be removed")?;
         let cut = Cut::new(&graph, count, hops);

@@ -44,9 +44,9 @@ pub struct Radius {
     edges_global: Option<String>,
     #[command(flatten)]
     edges: EdgeArguments,
-    /// With --edges: nothing above this E is tried (in Python, nothing above 40 unless said)
-    #[arg(long = "max-E", value_name = "N", default_value_t = 1000, requires = "edges", value_parser = edges::removals, help_heading = "Edges", hide_short_help = true, allow_negative_numbers = true)]
-    max_edges: usize,
+    /// With --edges: nothing above this E is tried (in Python, nothing above 40 unless said) [default: 1000]
+    #[arg(long = "max-E", value_name = "N", value_parser = edges::removals, help_heading = "Edges", hide_short_help = true, allow_negative_numbers = true)]
+    max_edges: Option<usize>,
     /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
@@ -73,7 +73,7 @@ impl Radius {
                 "{option} {number}: radius itself looks for the largest number that each node withstands"
             ));
         }
-        if self.edges.wanted(None)? { self.remove_edges() } else { self.flip() }
+        if self.edges.wanted(self.max_edges.map(|_| "--max-E"))? { self.remove_edges() } else { self.flip() }
     }
 
     fn flip(self) -> Result<u8> {
@@ -122,7 +122,7 @@ impl Radius {
             options: (),
             run: &run,
         };
-        self.answer(question, self.max_edges.min(i64::MAX as usize))
+        self.answer(question, self.max_edges.unwrap_or(1000).min(i64::MAX as usize))
     }
 
     /// Runs it and tells what was found.

@@ -31,7 +31,16 @@ pub fn dashed(command: &Command, said: &[&str]) -> Option<Report> {
 }
 
 /// Options whose value is a list.
-const LISTS: [&str; 6] = ["--nodes", "--node", "--freeze-nodes", "--freeze-attributes", "--labelled", "--budgets"];
+pub const LISTS: [&str; 8] = [
+    "--nodes",
+    "--node",
+    "--freeze-nodes",
+    "--freeze-attributes",
+    "--labelled",
+    "--budgets",
+    "--layers",
+    "--message-passing",
+];
 
 /// A list with spaces between its ids, of which all but the first are no part of it.
 fn spaced_list(said: &[&str]) -> Option<Report> {
@@ -74,7 +83,16 @@ pub fn left_over(word: &str, command: &Command, said: &[&str]) -> Report {
 }
 
 /// What other programs call our options.
-const SYNONYMS: [(&str, &str); 6] = [
+const SYNONYMS: [(&str, &str); 15] = [
+    ("--overwrite", "--force"),
+    ("--timeout", "--time-limit"),
+    ("--undirected", "--symmetrize"),
+    ("--unweighted", "--unweight"),
+    ("--mask", "--nodes"),
+    ("--test", "--nodes"),
+    ("--train", "--labelled"),
+    ("--train-mask", "--labelled"),
+    ("--train-nodes", "--labelled"),
     ("--budget", "-Q"),
     ("--json", "--format json"),
     ("--output", "--out"),

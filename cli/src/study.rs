@@ -79,7 +79,7 @@ impl Study {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         prepare(self.threads)?;
-        check_folder(&self.out, self.force, self.resume)?;
+        check_folder(&self.out, &names(&self.models), self.force, self.resume)?;
         let graph_name =
             self.graph.file_stem().map_or_else(|| "graph".into(), |stem| stem.to_string_lossy().into_owned());
         let mut read = None;

@@ -70,7 +70,7 @@ struct SplitArguments {
     split: Share,
     /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME;
     /// replaces --split
-    #[arg(long, value_name = "IDS|FILE", help_heading = "Training")]
+    #[arg(long, value_name = "IDS|FILE", conflicts_with = "split", help_heading = "Training")]
     labelled: Option<String>,
     /// Decides the split, the weights at the start, batches and dropout
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Training")]
@@ -168,6 +168,10 @@ impl Train {
         let settings = self.settings();
         settings.check()?;
         let graph = self.options.read_only(&self.graph)?;
+        if self.split.labelled.is_none() && graph.notes().iter().any(|note| note.contains("train_mask")) {
+            let (path, share) = (self.graph.display(), self.split.split);
+            note!("note: {share} of each class are labelled; to train on the mask: --labelled {path}:train_mask");
+        }
         let (budget, _) = self.local.budget(&graph, self.global)?;
         let split = self.split.split(&graph)?;
         for option in self.without_effect() {

@@ -170,6 +170,11 @@ impl Array {
         }
     }
 
+    /// Is it an array of floats?
+    pub fn is_float(&self) -> bool {
+        matches!(self.header.element, Element::Float(_))
+    }
+
     /// Is it an array of booleans?
     pub fn is_boolean(&self) -> bool {
         self.header.element == Element::Bool

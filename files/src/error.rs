@@ -176,8 +176,9 @@ pub enum FileError {
          (the first: {row} -> {column}, weight {value})"
     )]
     #[diagnostic(help(
-        "`--unweight` reads every nonzero as an unweighted edge; to keep the weights, give the \
-         message-passing matrix itself as a matrix file"
+        "`--unweight` reads every nonzero as an unweighted edge; to keep the weights, give the message-passing \
+         matrix of the model as well: `--unweight --message-passing matrix.npz`, saved with \
+         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows"
     ))]
     Weighted {
         file: String,
@@ -211,8 +212,9 @@ pub enum FileError {
          (the first: {row} -> {column})"
     )]
     #[diagnostic(help(
-        "`--symmetrize` adds the missing direction of every edge; to keep directions, give the \
-         message-passing matrix itself as a matrix file"
+        "`--symmetrize` adds the missing direction of every edge; to keep directions, give the message-passing \
+         matrix of the model as well: `--symmetrize --message-passing matrix.npz`, saved with \
+         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows"
     ))]
     NotSymmetric {
         file: String,

@@ -17,8 +17,7 @@ pub fn read_integers(path: &Path) -> Result<Vec<i64>, FileError> {
     if let Some((file, entry)) = named.filter(|(file, _)| Path::new(file).exists()) {
         let bytes = source::read(Path::new(file))?;
         let array = Archive::open(file, &bytes)?.required(entry, "name one of the arrays that the file has")?;
-        array.flat()?;
-        return array.integers();
+        return whole(&array);
     }
     parse_integers(&path.display().to_string(), &source::read(path)?)
 }
@@ -35,8 +34,26 @@ pub fn parse_integers(name: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
         ))?,
         Kind::Safetensors | Kind::Pickle | Kind::Other => return text(name, bytes),
     };
+    whole(&array)
+}
+
+/// The numbers of a list: integers, or floats that are whole numbers, as in texts.
+fn whole(array: &Array) -> Result<Vec<i64>, FileError> {
     array.flat()?;
-    array.integers()
+    if !array.is_float() {
+        return array.integers();
+    }
+    let number = |(at, value): (usize, f64)| match value {
+        // Below this, every whole number is a float.
+        _ if value.fract() == 0.0 && value.abs() < 9e15 => Ok(value as i64),
+        _ => Err(array.element(
+            at,
+            format!("is {value}, but whole numbers are needed"),
+            "save a list of whole numbers; a share of the attributes, the same for all nodes, is said by `-q 1%`"
+                .into(),
+        )),
+    };
+    array.reals()?.into_iter().enumerate().map(number).collect()
 }
 
 /// Reads the ids of both ends of edges: as [`read_integers`] does, one after the other, or as text with both ends in a line.

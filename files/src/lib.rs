@@ -75,7 +75,7 @@ pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
 pub use model::{ModelOptions, describe_model, parse_model, parse_model_with, read_model, read_model_with};
 pub use normalisation::Normalisation;
-pub use part::{GraphOrPart, LongestRows, PartFile};
+pub use part::{GraphOrPart, LongestRows, PartFile, is_part};
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

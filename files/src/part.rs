@@ -4,8 +4,10 @@
 //! the part answers for, rising), `part_facts` (number of the part from 0, number of parts, nodes of the whole graph, hops, and the longest rows of
 //! its adjacency, without and with the node itself) and `part_whole` (the digest of the whole graph).
 
+use crate::archive::Archive;
 use crate::parts::Reader;
 use crate::{FileError, GraphFile, Pattern};
+use std::path::Path;
 
 /// How many entries the longest row of a graph's adjacency has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +130,13 @@ pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Optio
         return Err(wrong("part_own", "has no nodes".into()));
     }
     Ok(Some(PartFile { nodes, own, number, parts, of, hops, longest, whole }))
+}
+
+/// Is a file a part of a graph, as `gcnproof partition` writes them? Only its list of arrays is looked at.
+#[must_use]
+pub fn is_part(path: &Path) -> bool {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    Archive::open(&path.display().to_string(), &bytes).is_ok_and(|archive| archive.has("part_facts"))
 }
 
 /// Why a part is not read where a whole graph is wanted.

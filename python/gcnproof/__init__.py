@@ -34,6 +34,15 @@ from .verifier import Verifier
 __version__: str = _native.build()["version"]
 
 
+def __getattr__(name: str) -> Any:
+    """`gcnproof.distributed` is there without an import of its own; Ray is imported when a run begins."""
+    if name == "distributed":
+        import importlib
+
+        return importlib.import_module(f"{__name__}.distributed")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0) -> tuple[Graph, Network]:
     """The graph and the network of a PyTorch Geometric module and its Data object.
 

@@ -68,6 +68,25 @@ def is_path(thing: Any) -> bool:
     return isinstance(thing, (str, os.PathLike))
 
 
+def _is_own(name: str) -> bool:
+    """Is a file of the kind that its name says, a graph, a model or results, or empty? Nothing else is ever overwritten."""
+    import zipfile
+
+    with open(name, "rb") as file:
+        start = file.read(9)
+        line = start + file.readline(1 << 22)
+    if start and name.lower().endswith(".npz"):
+        if not zipfile.is_zipfile(name):
+            return False
+        with zipfile.ZipFile(name) as archive:
+            return any(entry in archive.namelist() for entry in ("adj_data.npy", "adj_matrix.npy", "edge_index.npy", "edges.npy"))
+    if start and name.lower().endswith(".safetensors"):
+        return start[4:8] == bytes(4) and start[8:] == b"{"
+    if start and name.lower().endswith((".csv", ".jsonl")) and not os.path.exists(f"{name}.run.json"):
+        return b"predicted" in line or b"q_global" in line
+    return True
+
+
 def new_file(path: Any, force: Any, example: str, endings: tuple[str, ...] = ()) -> str:
     """The path of a file that is to be written. Raises where that would overwrite another without `force`, or cannot be done."""
     switch(force, "force")
@@ -76,6 +95,8 @@ def new_file(path: Any, force: Any, example: str, endings: tuple[str, ...] = ())
         raise InputError(f"{name}: is a folder", f"give the path of a file, such as {os.path.join(name, example)!r}")
     if endings and not name.lower().endswith(endings):
         raise InputError(f"{name}: the name says that it is another kind of file", f"end the name in {' or '.join(endings)}")
+    if os.path.exists(name) and not _is_own(name):
+        raise InputError(f"{name}: there is a file already, which is of another kind and is not overwritten", "choose another name, or move the file away")
     if os.path.exists(name) and not force:
         raise InputError(f"{name}: there is a file already", "say force=True to overwrite it, or choose another name")
     folder = os.path.dirname(os.path.abspath(name))

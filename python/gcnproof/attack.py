@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import numbers
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -159,6 +160,8 @@ class Execution:
 def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float | np.ndarray:
     """Changes at a node: a number, a share of the attributes (not of edges), or an array with a number for each node."""
     share = "a share below 1, " if name == "q" else ""
+    if name == "q" and isinstance(most, str) and re.fullmatch(r"\d+(\.\d+)?\s*%", most):
+        raise InputError(f"q={most!r}: a text", f"say q={float(most.rstrip('% ')) / 100:.12g}, which is the same share")
     if isinstance(most, bool) or is_path(most):
         raise InputError(f"{name}={most!r}", f"give a whole number, {share}or an array with one number for each node")
     if isinstance(most, numbers.Integral):
@@ -169,13 +172,16 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
         if name != "q":
             raise InputError(f"{name}={most}", "give a whole number of edges, 0 or more, or an array with one number for each node")
         if not 0 <= float(most) < 1:
-            raise InputError(f"q={most}", "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int")
+            kind = "it is less than 0" if float(most) < 0 else "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int"
+            remedy = f"say q={int(most)}" if float(most) >= 1 and float(most).is_integer() else "give a float from 0 to 1, or an int"
+            raise InputError(f"q={most}: {kind}", remedy)
         # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
         return float(str(most)) if isinstance(most, np.floating) else float(most)
     found = _array(most)
     if found.ndim != 1 or found.dtype.kind not in "iu" or nodes not in (None, len(found)):
         of = "the" if nodes is None else f"the {nodes}"
-        raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of {of} nodes")
+        cast = "" if found.dtype.kind != "f" else f": {name}.long()" if hasattr(most, "detach") else ": array.astype(int)"
+        raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of {of} nodes{cast}")
     return found.astype(np.int64, copy=False)
 
 

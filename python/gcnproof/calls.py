@@ -99,6 +99,8 @@ def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Atta
         )
     if q is not None:
         more["q"] = q
+    if isinstance(attack, str) and attack.strip().isdecimal():
+        raise InputError(f"{first}={attack!r}: a text", f"give the number: {int(attack)}")
     if isinstance(attack, (int, float, list, np.ndarray, np.generic)) or hasattr(attack, "detach"):
         if more.get(first) is not None:
             raise TypeError(f"{first} is said twice")

@@ -114,6 +114,8 @@ def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:
     matrices = {rule: _matrix(*of) for rule, of in parts.items()}
     for note in notes:
         warn(pythonic(f"{name}: {note}"))
+    if rules != ["gcn"] and any(operators for _, _, operators, _ in found):
+        raise InputError(f"{name}: the file says itself how messages are passed", "leave message_passing out")
     if len(rules) not in (1, len(found)):
         raise InputError(f"{len(rules)} rules of message passing for {len(found)} layers", "give one for all, or one for each")
     layers, source = [], "x"

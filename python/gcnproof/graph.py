@@ -15,6 +15,13 @@ from .errors import InputError, pythonic, warn
 from .normalisation import Division, note, recognised
 
 
+_MATRICES = "a network whose operators are matrices, receivers in rows: Term('x', A, W) with a scipy.sparse matrix A"
+DIRECTED = f"say symmetrize=True, which adds the missing direction of every edge: Graph.load(path, symmetrize=True); to keep directions, say it, too, and give {_MATRICES}"
+"""The remedy for a directed graph of a file."""
+WEIGHTED = f"say unweight=True, which takes every weight that is not 0 as 1: Graph.load(path, unweight=True); to keep the weights, say it, too, and give {_MATRICES}"
+"""The remedy for a weighted one."""
+
+
 class Graph:
     """A graph with attributes of 0 and 1.
 
@@ -63,7 +70,7 @@ class Graph:
             raise InputError(
                 f"the attributes have {attributes.shape[0]} rows, but the graph has {nodes} nodes", "give one row for each node"
             )
-        remedy = "say unweight=True to take every weight that is not 0 as 1; a network brings weights as a matrix of its own"
+        remedy = f"say unweight=True to take every weight that is not 0 as 1; to keep the weights, say it, too, and give {_MATRICES}"
         adjacency = _ones(adjacency, "adjacency", unweight, remedy)
         if not binarize and (bits := recognised(attributes)) is not None:
             warn(note("attributes", bits))
@@ -92,9 +99,11 @@ class Graph:
         try:
             handle, notes = _native.Graph.read(os.fspath(path), *repairs)
         except InputError as error:
-            if "is a model" not in error.message:
-                raise
-            raise InputError(error.message, "give the file of a graph (.npz)") from None
+            own = {"is a model": "give the file of a graph (.npz)", "have no mirror image": DIRECTED, "have a weight other than 1": WEIGHTED}
+            for words, remedy in own.items():
+                if words in error.message:
+                    raise InputError(error.message, remedy) from None
+            raise
         for note in notes:
             warn(pythonic(note))
         return cls._of(handle)
@@ -109,15 +118,25 @@ class Graph:
                 f"a {type(data).__name__} has several kinds of nodes, and only graphs with one kind are certified",
                 "give a Data object; data.to_homogeneous() makes one where all kinds have the same attributes",
             )
+        if hasattr(data, "state_dict"):
+            raise InputError(f"a {type(data).__name__} is a module, and a graph is meant", "give the Data object that the module is called with")
         x, edges = getattr(data, "x", None), getattr(data, "edge_index", None)
         if x is None or edges is None:
             missing = "x" if x is None else "edge_index"
             raise InputError(f"the data has no {missing}", "give an object with edge_index and x, such as PyTorch Geometric's Data")
         x = _csr(x, "x")
         source, receiver = checked_edges(_array(edges), x.shape[0], InputError)
-        ones = np.ones(len(source), np.int8)
-        adjacency = sparse.csr_matrix((ones, (receiver, source)), shape=(x.shape[0], x.shape[0]))
-        adjacency.data[:] = 1  # An edge that is named twice is one edge.
+        if not switch(unweight, "unweight"):
+            _check_weights(getattr(data, "edge_weight", None), len(source))
+        adjacency = sparse.csr_matrix((np.ones(len(source)), (receiver, source)), shape=(x.shape[0], x.shape[0]))
+        for at in np.flatnonzero(adjacency.data > 1)[: 0 if unweight else 1].tolist():
+            row = int(np.searchsorted(adjacency.indptr, at, side="right")) - 1
+            raise InputError(
+                f"edge_index lists the edge {int(adjacency.indices[at])} -> {row} {int(adjacency.data[at])} times, and PyTorch Geometric counts it so often",
+                "give the module itself, certify(module, data, …), or train on torch_geometric.utils.coalesce(edge_index); where each edge is meant once, give "
+                "Graph.from_data(data, unweight=True)",
+            )
+        adjacency.data[:] = 1
         return cls(adjacency, x, getattr(data, "y", None), symmetrize=symmetrize, unweight=unweight, binarize=binarize)
 
     def _check_names(self) -> None:
@@ -273,7 +292,9 @@ def _array(values: Any) -> np.ndarray:
 def checked_edges(edges: np.ndarray, nodes: int, error: type[Exception]) -> np.ndarray:
     """Edges as sources and receivers; raises about what are none."""
     if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
-        raise error(f"`edge_index` is an array of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers")
+        turned = edges.ndim == 2 and edges.shape[1] == 2 and edges.dtype.kind in "iu"
+        remedy = "`edge_index.T`" if turned else "`edge_index.astype(np.int64)`, if it has sources and receivers in two rows"
+        raise error(f"`edge_index` is an array of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers. Remedy: {remedy}")
     wrong = np.argwhere((edges < 0) | (edges >= nodes))
     if len(wrong):
         row, column = wrong[0].tolist()
@@ -301,6 +322,21 @@ def _groups(groups: Any, count: int) -> list[int]:
                 raise InputError(f"attribute {attribute} is in groups {found[attribute]} and {group}", "put it into one of them")
             found[attribute] = group
     return found
+
+
+def _check_weights(weights: Any, edges: int) -> None:
+    """Raises about edges of a Data object that have weights: a Graph has none."""
+    if weights is None:
+        return
+    found = _array(weights).reshape(-1)
+    if len(found) != edges:
+        raise InputError(f"data.edge_weight has {len(found)} numbers, but there are {edges} edges", "give one weight for each edge, or set data.edge_weight = None")
+    for at in np.flatnonzero(found != 1)[:1].tolist():
+        raise InputError(
+            f"data.edge_weight[{at}] is {found[at]:.6g}: a Graph has edges without weights, which belong to the network",
+            "give the module itself, certify(module, data, …), or graph and network as gcnproof.from_pyg(module, data) returns them; if the network was trained without "
+            "the weights, or has them in operators that are matrices, give Graph.from_data(data, unweight=True) in the place of data",
+        )
 
 
 def _list(names: Sequence[str] | None) -> list[str] | None:

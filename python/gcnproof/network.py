@@ -26,7 +26,7 @@ class Polynomial:
     coefficients: Sequence[float]
 
     def __repr__(self) -> str:
-        return f"Polynomial({_words(self.base)}, {list(self.coefficients)})"
+        return f"Polynomial({_words(self.base)}, {np.ravel(self.coefficients).tolist()})"
 
 
 @dataclass(eq=False)
@@ -274,10 +274,16 @@ _TYPES = {np.dtype(np.float64): "F64", np.dtype(np.float32): "F32", np.dtype(np.
 
 def _array(at: str, what: str, values: Any, dimensions: tuple[int, ...]) -> np.ndarray:
     """A finite array of float32 or float64, not copied if it is one."""
-    array = np.asarray(values)
+    if hasattr(values, "detach"):  # A tensor of torch, perhaps with a gradient, on a GPU or in 16 bits.
+        values = values.detach().cpu()
+        values = (values if str(values.dtype) != "torch.bfloat16" else values.float()).numpy()
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InvalidNetwork(f"{at}: the rows of the {what} have different lengths") from None
     if array.dtype not in (np.float64, np.float32):
         if array.dtype.kind not in "fiub":
-            raise InvalidNetwork(f"{at}: the {what} is an array of {array.dtype}, not of numbers")
+            raise InvalidNetwork(f"{at}: the {what} is an array of {array.dtype}, not of real numbers")
         array = array.astype(np.float64)
     if array.ndim not in dimensions:
         raise InvalidNetwork(f"{at}: the {what} has {array.ndim} sides instead of {' or '.join(map(str, dimensions))}")
@@ -313,29 +319,48 @@ def _matrix(operator: Any) -> Any:
 def _words(operator: Any) -> str:
     """An operator in a few words."""
     if isinstance(operator, Polynomial):
-        return f"polynomial of degree {len(operator.coefficients) - 1} of {_words(operator.base)}"
-    return operator if isinstance(operator, str) else f"matrix with {operator.nnz} entries"
+        return f"polynomial of degree {np.size(operator.coefficients) - 1} of {_words(operator.base)}"
+    return f"matrix with {operator.nnz} entries" if hasattr(operator, "nnz") else str(operator)
 
 
 def _check_operator(at: str, operator: Any) -> int | None:
     """Raises if it is no operator; the number of nodes, if it fixes that."""
     if isinstance(operator, Polynomial):
-        if not len(operator.coefficients) or not np.isfinite(np.asarray(operator.coefficients, np.float64)).all():
-            raise InvalidNetwork(f"{at}: a polynomial has at least one coefficient, and they are finite")
+        try:
+            coefficients = np.asarray(operator.coefficients, np.float64)
+        except (TypeError, ValueError):
+            coefficients = np.zeros(0)
+        if coefficients.ndim != 1 or not coefficients.size or not np.isfinite(coefficients).all():
+            raise InvalidNetwork(f"{at}: a polynomial has at least one coefficient, and they are finite numbers: Polynomial('gcn', [0.5, 0.5])")
         if isinstance(operator.base, Polynomial):
             raise InvalidNetwork(f"{at}: a polynomial of a polynomial: multiply it out")
-    matrix = _matrix(operator)
-    if matrix is None:
-        base = operator.base if isinstance(operator, Polynomial) else operator
+    base = operator.base if isinstance(operator, Polynomial) else operator
+    if isinstance(base, str):
         if base not in RULES and not base.startswith("poly("):
             raise InvalidNetwork(f"{at}: the operator {base!r} is none of {', '.join(RULES)}, poly(RULE;c0,c1,…) or a sparse matrix")
         return None
-    if not hasattr(matrix, "tocsr"):
-        raise InvalidNetwork(f"{at}: an operator is a rule or a scipy.sparse matrix, not a {type(matrix).__name__}")
-    rows, columns = matrix.shape
+    if not hasattr(base, "tocsr"):
+        if base is None:
+            remedy = "'identity' reads each node by itself, 'gcn' passes messages"
+        else:
+            dense = "" if str(getattr(base, "layout", "torch.strided")) == "torch.strided" else ".to_dense()"
+            values = f"A{dense}.detach().cpu().numpy()" if hasattr(base, "detach") else "A"
+            remedy = f"`scipy.sparse.csr_array({values})` makes one of a dense matrix A"
+        raise InvalidNetwork(f"{at}: an operator is a rule or a scipy.sparse matrix, not a {type(base).__name__}: {remedy}")
+    rows, columns = base.shape
     if rows != columns:
         raise InvalidNetwork(f"{at}: the matrix is {rows} by {columns}, not nodes × nodes")
-    return rows
+    entries = base.tocsr().data
+    if entries.dtype.kind not in "fiub":
+        raise InvalidNetwork(f"{at}: the matrix is of type {entries.dtype}, and message passing needs real numbers")
+    if not np.isfinite(entries).all():
+        wrong = base.tocoo()
+        place = int(np.flatnonzero(~np.isfinite(wrong.data))[0])
+        raise InvalidNetwork(
+            f"{at}: the matrix at [{wrong.row[place]}, {wrong.col[place]}] is {wrong.data[place]}, which is not a finite number. Remedy: set entries of nodes "
+            "without edges to 0: a degree of 0 gives 1 / 0"
+        )
+    return int(rows)
 
 
 def _name(operator: Any, matrices: dict[int, str], tensors: dict[str, np.ndarray]) -> str:

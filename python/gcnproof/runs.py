@@ -129,7 +129,7 @@ def train(
     hidden: int = 32,
     layers: int = 2,
     message_passing: str | Sequence[str] = "gcn",
-    split: str | int = "10%",
+    split: str | int | None = None,
     labelled: Any = None,
     seed: int = 1,
     threads: int | None = None,
@@ -140,8 +140,8 @@ def train(
 ) -> Training:
     """Trains a graph convolutional network that can be proved robust against flips, by default Flips(Q=12, q=0.01) (docs/training.md).
 
-    `ce` is standard training; `rce`, `rh` and `rh-u` have certificates in the loss. `labelled` takes nodes as `certify` does, and
-    replaces `split`. `out` is a .safetensors file; without it nothing is kept on disk. resume=True continues an interrupted training, force=True
+    `ce` is standard training; `rce`, `rh` and `rh-u` have certificates in the loss. `split` draws the nodes whose labels are used, by
+    default '10%' of each class; `labelled` gives them instead, as `nodes` of `certify`: labelled=data.train_mask. `out` is a .safetensors file; without it nothing is kept on disk. resume=True continues an interrupted training, force=True
     overwrites the file. Further keywords are the options of `gcnproof train`: epochs, warm_up, patience, batch, learning_rate, decay, weight_decay,
     dropout, hinge_weight, bias_spread, margin_labelled, margin_unlabelled, bound.
     """
@@ -152,8 +152,12 @@ def train(
     found = _flips(attack, q, said)
     for name in said:
         if name not in known:
-            hint = f"{MEANT[name]} is meant" if name in MEANT else f"it takes {', '.join(known)}"
+            meant = MEANT | {"train_mask": "labelled=data.train_mask", "mask": "labelled", "nodes": "labelled", "train": "labelled"}
+            hint = f"{meant[name]} is meant" if name in meant else f"it takes {', '.join(known)}"
             raise TypeError(f"train() got an unexpected keyword argument {name!r}: {hint}")
+    if labelled is not None and split is not None:
+        raise InputError(f"labelled together with split={split!r}: both say whose labels are used", "give one of them: nodes (labelled), or a share of each class (split)")
+    split = "10%" if split is None else split
     _check_training(loss, bounds, split)
     _numbers({"hidden": hidden, "layers": layers, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
     files = {name: None if path is None else path_of(path, name) for name, path in (("out", out), ("log", log), ("checkpoint", said.get("checkpoint")))}
@@ -169,6 +173,14 @@ def train(
     if graph.labels is None or not (graph.labels >= 0).any():
         where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
         raise InputError("the graph has no labels, and training needs them", where)
+    if graph.normalised is not None:
+        made = "Graph.load(path, binarize=True)" if is_path(data) else "Graph(…, binarize=True)" if isinstance(data, Graph) else "Graph.from_data(data, binarize=True)"
+        raise InputError(
+            "the rows of the attributes are divided by their sums, and train makes models for 0/1 attributes",
+            f"give {made} and certify the model on that graph, or train a module in PyTorch Geometric and certify it with these rows",
+        )
+    if labelled is None and getattr(data, "train_mask", None) is not None:
+        warn(f"data.train_mask is not used: {split} of each class are labelled, drawn by seed={seed}; to train on the mask, say labelled=data.train_mask")
     for name in _ROBUST if loss == "ce" else ():
         if said.get(name) is not None:
             warn(f"{name} has no effect with loss='ce': it belongs to the losses with certificates")

@@ -31,6 +31,7 @@ def content(path: str) -> str | None:
         b"q_global,": "a table of results (CSV)",
         b'{"node":{': "proofs",
         b'{"header"': "proofs",
+        b'{"collective"': "proofs",
         b'{"gcnproof_training_log"': "a log of training",
         b"\x28\xb5\x2f\xfd": "proofs",
         b"{": "JSON lines",

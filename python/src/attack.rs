@@ -111,7 +111,12 @@ impl Means<Edges> for EdgeMeans<'_> {
 
     fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<EdgeBudget> {
         let refused = |error: gcnproof::edges::EdgeBudgetError| {
-            raise(py, "InputError", &error.to_string(), Some("give a budget that belongs to the graph"))
+            raise(
+                py,
+                "InputError",
+                &error.to_string(),
+                Some("give ids of nodes that the graph has, and one budget for each node"),
+            )
         };
         let budget = match &self.e {
             None => EdgeBudget::uniform(graph, global, u32::MAX as usize),
@@ -120,7 +125,10 @@ impl Means<Edges> for EdgeMeans<'_> {
             Some(Local::Share(share)) => return Err(wrong(py, &format!("{share} edges"), "give a whole number")),
         };
         let budget = budget.keep_one(self.keep_one).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
-        budget.freeze_edges(graph, &self.freeze_edges).map_err(refused)
+        budget.freeze_edges(graph, &self.freeze_edges).map_err(|error| {
+            let help = "freeze edges that the graph has, each as a pair of ids: freeze_edges=[(0, 1), (1, 2)]";
+            raise(py, "InputError", &format!("freeze_edges: {error}"), Some(help))
+        })
     }
 }
 

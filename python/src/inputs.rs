@@ -96,7 +96,9 @@ impl Graph {
                 return Err(wrong(
                     py,
                     &message,
-                    "give both entries of an edge, or say symmetrize=True; a network on a directed graph brings its operators as matrices",
+                    "give both entries of an edge, or say symmetrize=True, as in Graph.from_data(data, symmetrize=True); \
+                     to keep directions, say it, too, and give a network whose operators are matrices, receivers in \
+                     rows: Term('x', A, W) with a scipy.sparse matrix A",
                 ));
             }
         }

@@ -7,11 +7,11 @@ use gcnproof::{Limits, Operator};
 use gcnproof_cli::run::host;
 use gcnproof_report::origin::{Origin, date};
 use gcnproof_results::record::study::names;
+use gcnproof_run::input;
 use gcnproof_run::page::{Page, PageGraph};
 use gcnproof_run::study::{Study, StudyModel};
 use gcnproof_run::study_run::Plan;
 use gcnproof_run::training::{Training, TrainingFiles};
-use gcnproof_run::{input, study as studies};
 use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::Settings;
 use gcnproof_train::split::{Share, Split};
@@ -151,7 +151,6 @@ pub fn study<'py>(
     });
     let (models, graph): (Vec<StudyModel>, _) = (models.collect(), graph.0.clone());
     let work = move || {
-        studies::check_folder(&asked.out, asked.force, asked.resume)?;
         let time = Duration::try_from_secs_f64(asked.time_limit).unwrap_or_default();
         let study = Study {
             plan: Plan {

@@ -33,6 +33,17 @@ def test_everything_public_is_documented():
                     assert inspect.getdoc(getattr(thing, part) if isinstance(value, classmethod) else value), f"{name}.{part}"
 
 
+def test_runs_over_machines_are_documented():
+    """Without an import of its own, and with every argument that is taken."""
+    for name, local in (("certify", gcnproof.certify), ("radius", gcnproof.radius)):
+        text = inspect.getdoc(getattr(gcnproof.distributed, name))
+        for argument in inspect.signature(local).parameters:
+            assert argument in ("model", "data", "attack", "q", "more") or argument in text, f"{name}: {argument}"
+        assert "resume" in text and "address=" in text
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        gcnproof.nothing  # noqa: B018
+
+
 def test_the_signature_of_certify():
     names = list(inspect.signature(gcnproof.certify).parameters)
     assert names[:4] == ["model", "data", "attack", "q"]

@@ -370,3 +370,93 @@ def test_a_module_that_returns_several_things():
     data = Data(x=torch.eye(6), edge_index=torch.tensor([[0, 1], [1, 0]]))
     with pytest.raises(UnsupportedModel, match=r"returns a tuple of 2, .*\[1\]"):
         read(Two(), data)
+
+
+def test_what_follows_the_logits():
+    """A function of each class alone keeps the largest; log_softmax runs over the classes."""
+    error = refusal(Ending(torch.sigmoid))
+    assert "at the end, return the logits themselves" in str(error)
+    error = refusal(Ending(lambda x: F.log_softmax(x, dim=0)))
+    assert "`log_softmax` with dim=0 is not supported: it is taken over the nodes" in str(error) and str(error).endswith("Remedy: take it over the classes: `log_softmax` with dim=-1.")
+    # Without a side it runs over the classes of a matrix.
+    with pytest.warns(UserWarning, match="Implicit dimension"):
+        reading = read(Ending(F.log_softmax), graph())
+        assert reading.compare(lambda attributes: logits(reading.network, reading.inputs.adjacency, attributes)) < 1e-9
+
+
+class Ending(nn.Module):
+    """Two convolutions with something behind them."""
+
+    def __init__(self, ending):
+        super().__init__()
+        self.enter, self.leave = pyg.GCNConv(D, H), pyg.GCNConv(H, C)
+        self.ending = ending
+
+    def forward(self, x, edge_index):
+        return self.ending(self.leave(self.enter(x, edge_index).relu(), edge_index))
+
+
+def test_logits_among_other_things():
+    """The remedy that is named is one that works."""
+    for ending, picked in ((lambda z: (z, z + 1), "[0]"), (lambda z: {"logits": z}, "['logits']"), (lambda z: (3, z), "[1]")):
+        model = Ending(ending)
+        message = str(refusal(model))
+        remedy = re.search("`call=(lambda model, data: [^`]*)`", message)[1]
+        assert remedy.endswith(picked), message
+        reading = read(model, graph(), eval(remedy))
+        assert reading.compare(lambda attributes: logits(reading.network, reading.inputs.adjacency, attributes)) < 1e-9
+    for ending in (lambda z: z[:3], lambda z: z[0]):
+        assert "call=" not in str(refusal(Ending(ending)))
+
+
+def test_a_module_that_counts_its_calls():
+    class Counting(Ending):
+        calls = 0.0
+
+        def forward(self, x, edge_index):
+            self.calls += 1.0
+            return super().forward(x, edge_index) * self.calls
+
+    message = str(refusal(Counting(lambda z: z)))
+    assert "keeps something from one call to the next, such as a counter" in message and "self.training" in message
+
+
+def test_attributes_that_are_scaled():
+    """The remedy leads to attributes that are taken, and to the same logits."""
+    data = graph()
+    model = Ending(lambda z: z).eval()
+    data.x = data.x * torch.tensor(1 / 3)
+    message = str(refusal(model, data))
+    assert "`data.x = (data.x != 0).float()`" in message
+    scale = float(re.search(r"multiplied by ([0-9.]+)\.$", message)[1])
+    before = model(data.x, data.edge_index)
+    data.x = (data.x != 0).float()
+    with torch.no_grad():
+        model.enter.lin.weight *= scale
+    assert torch.allclose(model(data.x, data.edge_index), before, atol=1e-5)
+    read(model, data)
+
+
+def test_weights_of_torch():
+    """Parameters are taken as they are, with a gradient and in any precision."""
+    from gcnproof import Layer, Network, Term
+
+    weight = nn.Parameter(torch.ones(D, C))
+    for one in (weight, weight.detach().half(), weight.detach().bfloat16()):
+        network = Network([Layer("out", [Term("x", "gcn", one)], nn.Parameter(torch.zeros(C)), "none")])
+        assert (network.layers[0].terms[0].weight == 1).all()
+    assert weight.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("between", "words"),
+    [
+        (lambda x: torch.max(x, torch.zeros_like(x)), "the maximum of x and 0 is `F.relu(x)`"),
+        (lambda x: x.abs(), "write `F.relu(x) + F.relu(-x)`"),
+        (lambda x: x.half(), "leave the cast out"),
+        (lambda x: x.T, "keep tensors of nodes × units"),
+        (lambda x: x[0], "`[…]` is not supported"),
+    ],
+)
+def test_remedies_name_what_works(between, words):
+    assert words in str(refusal(Between(lambda self, x, edge_index: between(x))))

@@ -2,10 +2,12 @@
 
 import re
 import shutil
+import warnings
 
 import numpy as np
 import pytest
 from conftest import FIXTURES, small
+from scipy import sparse
 
 import gcnproof
 from gcnproof import Edges, Flips
@@ -55,6 +57,13 @@ def _columns(graph):
         (lambda v: v.certify(1, 1, force=True), "force=True without a file"),
         (lambda v: v.certify(1, 1, out="rows.csv", resume=True, force=True), "contradict each other"),
         (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph)), r"rows are pairs of ids \(m × 2\).*\.T"),
+        (lambda v: v.certify(E=1, freeze_edges=[(0, 0)]), "freeze_edges: 0–0 cannot be frozen: an edge has two different ends.*\n  help: freeze edges that the graph has"),
+        (lambda v: v.certify(1, "1%"), "q='1%': a text\n  help: say q=0.01"),
+        (lambda v: v.certify("12", 1), "Q='12': a text\n  help: give the number: 12"),
+        (lambda v: v.certify(1, np.ones(9)), r"q is an array of float64.*\n  help: .*array.astype\(int\)"),
+        (lambda v: gcnproof.Graph.from_data(5), "the data has no x"),
+        (lambda v: v.certify(1, -0.1), "q=-0.1: it is less than 0\n  help: give a float from 0 to 1, or an int"),
+        (lambda v: v.certify(1, 2.0), "q=2.0: a share of the attributes is a float below 1.*\n  help: say q=2"),
         (lambda v: v.certify(1, 1, nodes=iter([0, 1])), "nodes: a list_iterator is neither a list of ids nor a mask"),
         (lambda v: v.certify(1, 1, nodes=0.5), "nodes: a float is neither a list of ids"),
         (lambda v: v.certify(Flips(1, 1), Edges(1)), "two attacks are given"),
@@ -234,7 +243,10 @@ def test_what_is_there_is_not_overwritten(verifier, tmp_path):
     for thing, name, other in ((verifier.graph, "graph.npz", "graph.txt"), (verifier.network, "model.safetensors", "model.npz")):
         path = tmp_path / name
         path.write_text("the work of years")
-        for wrong, words in ((path, "there is a file already\n  help: say force=True"), (tmp_path / other, f"end the name in {path.suffix}"), (5, "is no path of a file")):
+        for force in (False, True):
+            with pytest.raises(gcnproof.InputError, match="of another kind and is not overwritten\n  help: choose another name"):
+                thing.save(path, force=force)
+        for wrong, words in ((tmp_path / other, f"end the name in {path.suffix}"), (5, "is no path of a file")):
             with pytest.raises(gcnproof.InputError, match=words):
                 thing.save(wrong)
         with pytest.raises(gcnproof.InputError, match="force='no'"):
@@ -242,6 +254,10 @@ def test_what_is_there_is_not_overwritten(verifier, tmp_path):
         with pytest.raises(gcnproof.InputError, match="there is no folder"):
             thing.save(tmp_path / "nowhere" / name)
         assert path.read_text() == "the work of years" and not (tmp_path / other).exists()
+        path.unlink()
+        thing.save(path)
+        with pytest.raises(gcnproof.InputError, match="there is a file already\n  help: say force=True"):
+            thing.save(path)
         thing.save(path, force=True)
         assert type(gcnproof.load(path)) is type(thing)
 
@@ -304,6 +320,142 @@ def test_names_of_a_graph():
         gcnproof.Graph(graph.adjacency, graph.attributes, [0, 1, 2] * 3, class_names=["a"])
     with pytest.raises(gcnproof.InputError, match="node_names has 2 names, but there are 9 nodes"):
         gcnproof.Graph(graph.adjacency, graph.attributes, node_names=["a", "b"])
+
+
+def test_what_is_not_ours_stays(verifier, results, tmp_path, monkeypatch):
+    """Files that gcnproof did not write are never overwritten, and no message says that force would do it."""
+    monkeypatch.chdir(tmp_path)
+    own = {"own.csv": "node,city\n", "own.jsonl": "{}\n", "own.txt": "x", "own.safetensors": "x", "own.html": "<html>", "beside.csv.run.json": "{}", "own/graph.npz": "x"}
+    (tmp_path / "own").mkdir()
+    for name, text in own.items():
+        (tmp_path / name).write_text(text)
+    training = {"hidden": 2, "epochs": 1, "split": 1, **QUIET}
+    for call in (
+        lambda **way: verifier.certify(1, 1, out="own.csv", **way, **QUIET),
+        lambda **way: verifier.certify(1, 1, out="beside.csv", **way, **QUIET),
+        lambda **way: verifier.certify(1, 1, proofs="own.jsonl", **way, **QUIET),
+        lambda **way: results.save("own.csv", **way),
+        lambda **way: gcnproof.train(verifier.graph, "ce", out="own.safetensors", **way, **training),
+        lambda **way: gcnproof.train(verifier.graph, "ce", out="new.safetensors", checkpoint="own.txt", **way, **training),
+        lambda **way: gcnproof.study(verifier.network, verifier.graph, "own", Q=1, q=1, max_Q=1, sample=1, nodes=[0], **way, **QUIET),
+        lambda **way: gcnproof.report(results, out="own.html", **way),
+    ):
+        for way in ({}, {"force": True}):
+            with pytest.raises(gcnproof.InputError) as caught:
+                call(**way)
+            assert "force" not in str(caught.value) and "help: " in str(caught.value), caught.value
+            assert {name: (tmp_path / name).read_text() for name in own} == own
+
+
+@pytest.mark.parametrize(
+    ("operator", "words"),
+    [
+        (None, "term 0: an operator is a rule or a scipy.sparse matrix, not a NoneType: 'identity' reads"),
+        (np.eye(4), r"not a ndarray: `scipy.sparse.csr_array\(A\)`"),
+        (sparse.eye_array(4) * 1j, "the matrix is of type complex128, and message passing needs real numbers"),
+        (sparse.diags_array([1.0, np.nan, 1.0]), r"the matrix at \[1, 1\] is nan, which is not a finite number. Remedy: "),
+        (gcnproof.Polynomial(None, [1.0]), "not a NoneType"),
+        (gcnproof.Polynomial("gcn", ["a"]), "a polynomial has at least one coefficient, and they are finite numbers"),
+        (gcnproof.Polynomial("gcn", 3), "a polynomial has at least one coefficient"),
+    ],
+)
+def test_operators_that_are_none(operator, words):
+    with pytest.raises(gcnproof.InvalidNetwork, match=words):
+        gcnproof.Network([gcnproof.Layer("out", [gcnproof.Term("x", operator, np.ones((6, 2)))], None, "none")])
+    assert "Term('x'" in repr(gcnproof.Term("x", operator, np.ones((6, 2))))
+
+
+class Weighted:
+    """A Data object whose edges have weights."""
+
+    def __init__(self, graph):
+        self.edge_index = np.stack(graph.adjacency.nonzero())
+        self.x, self.y = graph.attributes.toarray(), graph.labels
+        self.edge_weight = np.full(self.edge_index.shape[1], 0.5)
+
+
+def test_weights_of_edges_are_not_dropped(verifier):
+    graph, network = small()
+    data = Weighted(graph)
+    for call in (
+        lambda: gcnproof.Graph.from_data(data),
+        lambda: gcnproof.certify(network, data, 1, 1, **QUIET),
+        lambda: gcnproof.radius(network, data, 1, **QUIET),
+        lambda: gcnproof.logits(network, data),
+        lambda: gcnproof.train(data, "ce", hidden=2, epochs=1, split=1, **QUIET),
+    ):
+        with pytest.raises(gcnproof.InputError, match=r"data.edge_weight\[0\] is 0.5: .*\n  help: .*Graph.from_data\(data, unweight=True\)"):
+            call()
+    # The remedy works, with weights or without them; so do weights that are none.
+    without = gcnproof.Graph.from_data(data, unweight=True)
+    assert (gcnproof.logits(network, without) == gcnproof.logits(network, graph)).all()
+    matrix = sparse.csr_array((data.edge_weight, (data.edge_index[1], data.edge_index[0])), shape=graph.adjacency.shape)
+    weighted = gcnproof.Network([gcnproof.Layer("out", [gcnproof.Term("x", matrix, network.layers[0].terms[0].weight)], None, "none")])
+    assert np.allclose(gcnproof.logits(weighted, without), matrix @ data.x @ network.layers[0].terms[0].weight)
+    data.edge_weight = np.ones(data.edge_index.shape[1])
+    assert (gcnproof.logits(network, data) == gcnproof.logits(network, graph)).all()
+    data.edge_weight = np.ones(1)
+    with pytest.raises(gcnproof.InputError, match="data.edge_weight has 1 numbers, but there are"):
+        gcnproof.Graph.from_data(data)
+
+
+@pytest.mark.filterwarnings("ignore::gcnproof.GcnproofWarning")
+def test_directions_are_kept_by_a_matrix(tmp_path):
+    """The remedy for a directed graph, in memory and from a file."""
+    graph, network = small()
+    upper = sparse.triu(graph.adjacency, 1).tocsr()
+    weight = network.layers[0].terms[0].weight
+    np.savez(tmp_path / "directed.npz", edge_index=np.stack(upper.nonzero()), x=graph.attributes.toarray())
+    with pytest.raises(gcnproof.InputError, match=r"Graph.load\(path, symmetrize=True\).*Term\('x', A, W\)"):
+        gcnproof.certify(network, tmp_path / "directed.npz", 1, 1)
+    with pytest.raises(gcnproof.InputError, match=r"Graph.from_data\(data, symmetrize=True\); to keep directions, say it, too.*Term\('x', A, W\)"):
+        gcnproof.certify(network, gcnproof.Graph(upper, graph.attributes), 1, 1)
+    directed = gcnproof.Network([gcnproof.Layer("out", [gcnproof.Term("x", upper.astype(float), weight)], None, "none")])
+    for kept in (gcnproof.Graph(upper, graph.attributes, symmetrize=True), gcnproof.Graph.load(tmp_path / "directed.npz", symmetrize=True)):
+        assert np.allclose(gcnproof.logits(directed, kept), upper @ graph.attributes @ weight)
+        assert len(gcnproof.certify(directed, kept, 1, 1, **QUIET)) == graph.node_count
+
+
+def test_edges_that_are_listed_twice():
+    graph, network = small()
+    data = Weighted(graph)
+    data.edge_weight, data.edge_index = None, np.concatenate([data.edge_index, data.edge_index[:, :1]], axis=1)
+    source, receiver = data.edge_index[:, 0]
+    with pytest.raises(gcnproof.InputError, match=rf"lists the edge {source} -> {receiver} 2 times.*\n  help: .*Graph.from_data\(data, unweight=True\)"):
+        gcnproof.certify(network, data, 1, 1)
+    assert gcnproof.Graph.from_data(data, unweight=True).digest == graph.digest
+
+
+@pytest.mark.filterwarnings("ignore::gcnproof.GcnproofWarning")
+def test_whose_labels_are_used():
+    graph, _ = small()
+    data = Weighted(graph)
+    data.edge_weight, data.train_mask = None, np.arange(graph.node_count) < 6
+    options = {"hidden": 2, "epochs": 1, **QUIET}
+    with pytest.raises(gcnproof.InputError, match="labelled together with split='20%': both say whose labels are used"):
+        gcnproof.train(data, "ce", labelled=data.train_mask, split="20%", **options)
+    for name, meant in (("train_mask", "labelled=data.train_mask"), ("nodes", "labelled"), ("mask", "labelled")):
+        with pytest.raises(TypeError, match=f"{name!r}: {meant} is meant"):
+            gcnproof.train(data, "ce", **{name: data.train_mask}, **options)
+    with pytest.warns(gcnproof.GcnproofWarning, match=r"data.train_mask is not used: 10% of each class .* say labelled=data.train_mask"):
+        gcnproof.train(data, "ce", **options)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        gcnproof.train(data, "ce", labelled=data.train_mask, **options)
+    assert not any("train_mask" in str(one.message) for one in told)
+
+
+def test_training_on_rows_that_are_divided():
+    graph, _ = small()
+    data = Weighted(graph)
+    data.edge_weight, data.x = None, data.x / np.maximum(data.x.sum(axis=1, keepdims=True), 1)
+    with pytest.warns(gcnproof.GcnproofWarning, match="divided by their sums"), pytest.raises(gcnproof.InputError, match=r"Graph.from_data\(data, binarize=True\)"):
+        gcnproof.train(data, "ce", hidden=2, epochs=1, split=1, **QUIET)
+    made = gcnproof.Graph.from_data(data, binarize=True)
+    options = {"hidden": 2, "epochs": 1, "labelled": range(graph.node_count), **QUIET}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gcnproof.GcnproofWarning)
+        assert gcnproof.train(made, "ce", **options).iterations == 1
 
 
 def test_numbers_that_are_not_finite():

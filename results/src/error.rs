@@ -114,6 +114,14 @@ pub enum ResultError {
         /// The sidecar that is missing.
         sidecar: String,
     },
+    /// The file is no table of ours.
+    #[error("{file}: is not a table of results that gcnproof wrote, and is not overwritten")]
+    #[diagnostic(help("choose another `--out`, or move the file away"))]
+    Foreign { file: String },
+    /// What stands in the place of a sidecar is none of ours.
+    #[error("{file}: is not a description of a run that gcnproof wrote, and is not overwritten")]
+    #[diagnostic(help("results have such a file beside them: choose another `--out`, or move this one away"))]
+    ForeignSidecar { file: String },
     /// The file belongs to a run with other settings or inputs.
     #[error("{file}: belongs to another run: {differences}")]
     #[diagnostic(help(

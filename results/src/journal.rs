@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::column::Column;
+use super::contents::is_results;
 use super::disk::{self, Lock};
 use super::error::{ResultError, name, unreadable};
 use super::format::{Format, damaged};
@@ -120,10 +121,21 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
             other => other.map_err(unreadable(path))?.len(),
         };
         let nothing = Ok(BTreeMap::new());
-        if size == 0 || mode == Mode::Force {
+        let sidecar = Sidecar::load(path);
+        if size == 0 {
+            // Beside rows it would be damaged; alone it is somebody else's.
+            return match sidecar {
+                Err(ResultError::DamagedSidecar { file, .. }) => Err(ResultError::ForeignSidecar { file }),
+                _ => nothing,
+            };
+        }
+        let known = matches!(sidecar, Ok(Some(_))) || is_results(path);
+        if !known && table::read_rows(path, schema).is_err() {
+            return Err(ResultError::Foreign { file: name(path) });
+        }
+        if mode == Mode::Force {
             return nothing;
         }
-        let sidecar = Sidecar::load(path);
         match (&sidecar, mode) {
             (Ok(Some(sidecar)), Mode::Resume) if sidecar.differences(fingerprint, total).is_empty() => {
                 return index(path, table::read(path, schema)?, key);

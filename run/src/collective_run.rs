@@ -1,12 +1,13 @@
 //! The work of `collective`: a row for every budget, with files or without. Whoever asks says what is printed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
 use gcnproof::internals::collective::families::Rows;
+use gcnproof::proof::{ProofError, is_proofs};
 use gcnproof::{Budget, Certifier, Effort, Flip, Graph, Network, Operator};
 use gcnproof_check::format::Convention;
 use gcnproof_results::Mode;
@@ -21,7 +22,7 @@ use super::collective_proofs::{Folder, Proofs};
 use super::effort::limit_words;
 use super::flips::nothing_to_attack;
 use super::known_radii::KnownRadii;
-use super::run::{Finished, Run, make_folder};
+use super::run::{Finished, Run, check_no_file, make_folder};
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
@@ -123,6 +124,11 @@ impl Question<'_> {
             if open.is_empty() {
                 return;
             }
+            let made = proofs.as_ref().map_or(Ok(()), |proofs| make_folder(&proofs.folder.path));
+            if let Err(error) = made {
+                *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+                return;
+            }
             let found = known.or_else(|| self.by_themselves(&certifier, &nodes));
             let Some(found) = found else { return };
             if let Err(error) = self.each(&certifier, found, proofs.as_ref(), open, done) {
@@ -151,7 +157,11 @@ impl Question<'_> {
         let nodes: Vec<(Base, usize)> = found.into_iter().map(class).collect();
         let settings =
             Settings { rows: self.rows, attacked_nodes: self.attacked_nodes, swaps: self.swaps, ..Settings::default() };
-        let work = Collective::new(certifier, &nodes, settings).map_err(|error| miette!("{error}"))?;
+        let work = Collective::new(certifier, &nodes, settings).map_err(|error| {
+            let help = "ask about single nodes with certify, or give a model of 0/1 attributes and read the graph \
+                        with --binarize";
+            miette!(help = help, "{error}")
+        })?;
         let mut before: Vec<Flip> = Vec::new();
         for &q in open {
             let outcome: Option<Outcome> = match proofs {
@@ -211,11 +221,17 @@ impl Question<'_> {
         if self.looks_far() { most } else { most.min(ALONE) }
     }
 
-    /// Gets a folder of proofs ready.
+    /// Sees whether proofs can go to a folder, which is made when all else is ready.
     fn open_proofs(&self, folder: &Path) -> Result<Proofs<'_>> {
         let folder = Folder::new(folder);
-        make_folder(&folder.path)?;
-        if let Some(there) = self.budgets.numbers().iter().map(|&q| folder.file_of(q)).find(|path| path.exists())
+        check_no_file(&folder.path)?;
+        let files: Vec<PathBuf> = self.budgets.numbers().iter().map(|&q| folder.file_of(q)).collect();
+        for path in files.iter().filter(|path| path.exists()) {
+            if !is_proofs(path)? {
+                return Err(ProofError::Occupied { file: path.display().to_string() }.into());
+            }
+        }
+        if let Some(there) = files.iter().find(|path| path.exists())
             && self.run.mode() == Mode::Fresh
         {
             return Err(miette!(

@@ -2,7 +2,7 @@
 
 use gcnproof::edges::{Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeProblem, EdgeResult, Edges, edge_header};
 use gcnproof::proof::model_file;
-use gcnproof::{Graph, Network};
+use gcnproof::{Graph, Network, ProblemError};
 use gcnproof_check::edges::format::Header;
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
@@ -27,6 +27,10 @@ pub fn problem(run: &Run, graph: &Graph, network: &Network, budget: EdgeBudget) 
             }
             EdgeError::Depth { .. } => "give a model with one hidden layer",
             EdgeError::Terms { .. } => "give a model whose first layer passes messages in one term",
+            EdgeError::Problem(ProblemError::Normalised { .. }) => {
+                "attacks on edges are not available for such rows: ask about flips of attributes (-Q, -q), or give a \
+                 model of 0/1 attributes and read the graph with --binarize"
+            }
             _ => "give a graph, a model and a budget that belong together",
         };
         miette!(help = help, "--edges remove: {error}")

@@ -62,6 +62,13 @@ pub fn identifiers(option: &str, list: &str, count: usize, what: &str) -> Result
                 "{option}: '{list}' is no list of ids: {}",
                 falling(list).unwrap_or_default()
             )),
+            None if meant(list).is_some() => Err(miette!(
+                help = match meant(list).unwrap_or_default() {
+                    list if list.contains('-') => format!("write {option} {list}: both ends of a range belong to it"),
+                    list => format!("write {option} {list}"),
+                },
+                "{option}: '{list}' is no list of ids"
+            )),
             None if missing_file(list).is_some() => Err(miette!(
                 help = "check the path before the colon; the name of an array stands after it",
                 "{option}: there is no file {}",
@@ -83,6 +90,20 @@ fn falling(list: &str) -> Option<String> {
         let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         (first > last).then(|| format!("{first} is more than {last}"))
     })
+}
+
+/// A list in the spelling of Python or of a table, as it is written here: `[0, 1]`, `0;1`, `0:10`.
+fn meant(list: &str) -> Option<String> {
+    let plain = list.trim_matches(['[', ']', '(', ')', '{', '}', ' ', '"', '\'']);
+    let ids = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((first, end)) = plain.split_once(':') {
+        let first = if first.is_empty() { "0" } else { first };
+        let last = end.parse::<u64>().ok().and_then(|end| end.checked_sub(1))?;
+        return (ids(first) && ids(end)).then(|| format!("{first}-{last}"));
+    }
+    let parts: Vec<&str> = plain.split([',', ';', ' ']).map(str::trim).filter(|part| !part.is_empty()).collect();
+    let known = parts.iter().all(|part| part.split('-').all(ids) && part.matches('-').count() < 2);
+    (known && !parts.is_empty()).then(|| parts.join(","))
 }
 
 /// The file of `FILE.npz:NAME` that is not there.

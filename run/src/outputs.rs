@@ -1,7 +1,11 @@
 //! The files that a command writes: each has a name of its own, and none is a file that the command reads.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use gcnproof::proof::is_proofs;
+use gcnproof_results::contents::{contents_of, is_results};
 use miette::{Result, miette};
 
 /// A file, and the option or argument that names it.
@@ -49,6 +53,12 @@ pub fn check_folder(file: &NamedFile) -> Result<()> {
     let (option, path) = (&file.option, &file.path);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent.filter(|parent| !parent.is_dir()) {
+        Some(parent) if parent.exists() => Err(miette!(
+            help = "choose another place",
+            "{option} {}: {} is a file, and not a folder",
+            path.display(),
+            parent.display()
+        )),
         Some(parent) => Err(miette!(
             help = format!("make the folder first (`mkdir -p {}`), or choose another place", parent.display()),
             "{option} {}: the folder {} does not exist",
@@ -64,12 +74,79 @@ pub fn check_folder(file: &NamedFile) -> Result<()> {
     }
 }
 
-/// Refuses to touch a file or folder that is there, unless that was asked for. Commands
+/// What a command writes, and all that it overwrites: whatever else is there stays, with `--force` or without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The state of a training that is not finished.
+    Checkpoint,
+    /// The log of a training.
+    Log,
+    /// A model as safetensors.
+    Model,
+    /// The page of a report.
+    Page,
+    /// The manifest of a study.
+    Study,
+    /// Results, or proofs.
+    Answers,
+}
+
+impl Kind {
+    /// With its article.
+    fn words(self) -> &'static str {
+        match self {
+            Kind::Checkpoint => "a checkpoint",
+            Kind::Log => "a training log",
+            Kind::Model => "a model (safetensors)",
+            Kind::Page => "a page that gcnproof made",
+            Kind::Study => "the manifest of a study",
+            Kind::Answers => "a file of results or proofs that gcnproof wrote",
+        }
+    }
+
+    /// Is a file of this kind, or empty? Only its beginning is looked at.
+    pub fn is(self, path: &Path) -> bool {
+        let mut start = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(1 << 12).read_to_end(&mut start));
+        if read.is_err() || start.is_empty() {
+            return read.is_ok();
+        }
+        let says = |text: &str| String::from_utf8_lossy(&start).contains(text);
+        match self {
+            Kind::Checkpoint => contents_of(path).is_some_and(|what| what.starts_with("the checkpoint")),
+            Kind::Log => contents_of(path) == Some("a training log"),
+            // The length of a header, and the header.
+            Kind::Model => start.get(8) == Some(&b'{') && start.get(4..8) == Some(&[0; 4][..]),
+            Kind::Page => says("<meta name=\"generator\" content=\"gcnproof"),
+            Kind::Study => says("\"gcnproof_study\""),
+            Kind::Answers => is_results(path) || is_proofs(path).unwrap_or(false),
+        }
+    }
+
+    /// Refuses a file that is there and something else.
+    ///
+    /// # Errors
+    /// If it is.
+    pub fn check(self, path: &Path) -> Result<()> {
+        if !path.exists() || self.is(path) {
+            return Ok(());
+        }
+        Err(miette!(
+            help = "choose another name, or move the file away",
+            "{}: is not {}, and is not overwritten",
+            path.display(),
+            self.words()
+        ))
+    }
+}
+
+/// Refuses to touch a file that is there, unless that was asked for and it is of the kind that is written. Commands
 /// that can go on with an interrupted run pass whether they were told to.
 ///
 /// # Errors
 /// If it is there.
-pub fn untouched(path: &Path, force: bool, resume: Option<bool>) -> Result<()> {
+pub fn untouched(path: &Path, kind: Kind, force: bool, resume: Option<bool>) -> Result<()> {
+    kind.check(path)?;
     if force || resume == Some(true) || !path.exists() {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use gcnproof_results::record::description::Identity;
 use miette::{Result, miette};
 
 use super::input::no_graph;
-use super::outputs::untouched;
+use super::outputs::{Kind, untouched};
 
 /// The graph of the results.
 pub enum PageGraph {
@@ -67,7 +67,7 @@ impl Page {
             return Err(miette!(help = help, "{name}: there is no such file or folder"));
         }
         check_results(&self.results, "report")?;
-        untouched(&self.out, self.force, None)?;
+        untouched(&self.out, Kind::Page, self.force, None)?;
         let sources = Sources::read(&self.results)?;
         let kept = sources.models.clone();
         let (copy, copy_name) = (sources.graph.clone(), sources.graph_name.clone());

@@ -208,8 +208,11 @@ impl Run {
     }
 }
 
-/// Makes a folder for output.
-pub fn make_folder(folder: &Path) -> Result<()> {
+/// Refuses a file where a folder for output is meant.
+///
+/// # Errors
+/// If it is one.
+pub fn check_no_file(folder: &Path) -> Result<()> {
     if folder.is_file() {
         return Err(miette!(
             help = "give the name of a folder: it is made if it is not there",
@@ -217,6 +220,12 @@ pub fn make_folder(folder: &Path) -> Result<()> {
             folder.display()
         ));
     }
+    Ok(())
+}
+
+/// Makes a folder for output.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    check_no_file(folder)?;
     std::fs::create_dir_all(folder).map_err(|error| {
         miette!(help = "choose a place where you may write", "{}: the folder cannot be made: {error}", folder.display())
     })

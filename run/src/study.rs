@@ -9,13 +9,13 @@ use gcnproof_files::{GraphFile, GraphOptions, read_graph};
 use gcnproof_report::origin::date;
 use gcnproof_results::record::RadiusRecord;
 use gcnproof_results::record::description::{BudgetRecord, Identity};
-use gcnproof_results::record::study::{Manifest, graph_path, manifest_path};
+use gcnproof_results::record::study::{Manifest, graph_path, manifest_path, model_name};
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
-use super::outputs::untouched;
+use super::outputs::{Kind, untouched};
 use super::reproduction::write_model;
-use super::run::make_folder;
+use super::run::{check_no_file, make_folder};
 use super::study_run::{Plan, Results, Subject};
 
 /// A study of one graph.
@@ -54,13 +54,30 @@ pub struct Studied {
     pub interrupted: bool,
 }
 
-/// Refuses a folder that holds a study, unless it is to be continued or overwritten.
+/// Refuses a folder that holds a study, unless it is to be continued or overwritten, and one with files that no study
+/// wrote where this one would write its own.
 ///
 /// # Errors
-/// If it does, or the folder cannot be made.
-pub fn check_folder(folder: &Path, force: bool, resume: bool) -> Result<()> {
-    untouched(&manifest_path(folder), force, Some(resume))?;
-    make_folder(folder)
+/// If it does, or is a file.
+pub fn check_folder(folder: &Path, models: &[String], force: bool, resume: bool) -> Result<()> {
+    let manifest = manifest_path(folder);
+    untouched(&manifest, Kind::Study, force, Some(resume))?;
+    // Of a manifest that is damaged nobody knows what files it named.
+    let known = if manifest.exists() { Manifest::load(folder).ok() } else { Some(Manifest::new("")) };
+    if let Some(known) = known {
+        let is_known = |file: &String| known.models.iter().any(|model| model.model.as_ref() == Some(file));
+        let kept =
+            models.iter().map(|name| model_name(name)).filter(|file| !is_known(file)).map(|file| folder.join(file));
+        let graph = (!manifest.exists()).then(|| graph_path(folder));
+        if let Some(path) = graph.into_iter().chain(kept).find(|path| path.exists()) {
+            return Err(miette!(
+                help = "choose another --out, such as a folder that is not there yet",
+                "{}: is there, but no study wrote it: the study's own file of this name would overwrite it",
+                path.display()
+            ));
+        }
+    }
+    check_no_file(folder)
 }
 
 impl Study<'_> {
@@ -69,12 +86,18 @@ impl Study<'_> {
     /// # Errors
     /// If the folder holds something else, or a file cannot be written.
     pub fn execute(&self, models: Vec<StudyModel>) -> Result<Studied> {
-        check_folder(&self.folder, self.plan.force, self.resume)?;
+        let names: Vec<String> = models.iter().map(|model| model.name.clone()).collect();
+        check_folder(&self.folder, &names, self.plan.force, self.resume)?;
+        make_folder(&self.folder)?;
         // A study that goes on keeps what it has; a manifest that cannot be read is written anew.
         let known = if self.plan.force { None } else { Manifest::load(&self.folder).ok() };
         let mut manifest = known.unwrap_or_else(|| Manifest::new(&self.graph_name));
         let version = env!("CARGO_PKG_VERSION");
         manifest.note(&self.command, &format!("{}, gcnproof {version}", date(SystemTime::now())));
+        // First of all: by its manifest a study knows its files again.
+        if !manifest_path(&self.folder).exists() {
+            manifest.save(&self.folder)?;
+        }
         self.copy_graph()?;
         let mut studied = Studied { models: Vec::new(), interrupted: false };
         for StudyModel { name, network, identity } in models {

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::host::Host;
 use super::input;
-use super::outputs::{NamedFile, check_folder, untouched};
+use super::outputs::{Kind, NamedFile, check_folder, untouched};
 
 /// What a training writes.
 #[derive(Clone, Debug)]
@@ -60,6 +60,7 @@ impl TrainingFiles {
                 check_folder(&NamedFile { option: option.into(), path: path.clone() })?;
             }
         }
+        Kind::Model.check(&self.out)?;
         // Where a run was interrupted, its checkpoint is there and its model is not.
         if self.resume && self.out.exists() && !checkpoint.exists() {
             return Err(miette!(
@@ -70,8 +71,9 @@ impl TrainingFiles {
             ));
         }
         let resume = checkpoint.exists().then_some(self.resume);
-        for path in [&self.out, &checkpoint].into_iter().chain(&self.log) {
-            untouched(path, self.force || self.resume, resume)?;
+        let files = [(&self.out, Kind::Model), (&checkpoint, Kind::Checkpoint)];
+        for (path, kind) in files.into_iter().chain(self.log.iter().map(|log| (log, Kind::Log))) {
+            untouched(path, kind, self.force || self.resume, resume)?;
         }
         Ok(())
     }

@@ -56,6 +56,12 @@ pub enum EdgeBudgetError {
         /// Nodes of the graph.
         count: usize,
     },
+    /// A frozen edge leads from a node to itself.
+    #[error("{node}–{node} cannot be frozen: an edge has two different ends, and self-loops are never removed")]
+    Loop {
+        /// The node.
+        node: i64,
+    },
     /// A frozen edge is none of the graph.
     #[error("the edge {from}–{to} cannot be frozen: the graph has no such edge")]
     Edge {
@@ -115,8 +121,11 @@ impl EdgeBudget {
     pub fn freeze_edges(mut self, graph: &Graph, edges: &[(i64, i64)]) -> Result<EdgeBudget, EdgeBudgetError> {
         let count = graph.node_count();
         for &(from, to) in edges {
+            if from == to {
+                return Err(EdgeBudgetError::Loop { node: from });
+            }
             let id = |id: i64| u32::try_from(id).ok().filter(|&id| (id as usize) < count);
-            let (a, b) = id(from).zip(id(to)).filter(|(a, b)| a != b).ok_or(EdgeBudgetError::Edge { from, to })?;
+            let (a, b) = id(from).zip(id(to)).ok_or(EdgeBudgetError::Edge { from, to })?;
             if !graph.adjacency().contains(a as usize, b) {
                 return Err(EdgeBudgetError::Edge { from, to });
             }

@@ -53,7 +53,23 @@ pub enum ProofError {
         /// Nodes that it has lines for.
         done: usize,
     },
-    /// The file is something else.
+    /// The file to be written is something else.
+    #[error("{file}: is not a file of proofs that gcnproof wrote, and is not overwritten")]
+    #[diagnostic(help("choose another file, or move this one away"))]
+    Occupied {
+        /// The file.
+        file: String,
+    },
+    /// Proofs of parts that cannot be joined.
+    #[error("{file}: cannot be joined: {problem}")]
+    #[diagnostic(help("join finished files of proofs as `gcnproof certify --proofs` wrote them, one for each part"))]
+    Unjoinable {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The file begins as one of proofs, and cannot be read.
     #[error("{file}: is not a file of proofs: {problem}")]
     #[diagnostic(help("overwrite it by `--force`, or choose another file"))]
     Foreign {

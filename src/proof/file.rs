@@ -66,6 +66,10 @@ impl<H: FileHeader> ProofFile<H> {
             header: Some(header.clone()),
             is_new,
         };
+        let unreadable = |source| ProofError::Unreadable { file: name(path), source };
+        if !is_new && !begins(&proofs.file).map_err(unreadable)? {
+            return Err(ProofError::Occupied { file: name(path) });
+        }
         if mode != Mode::Force {
             proofs.inherit(header, mode)?;
         }
@@ -292,6 +296,31 @@ const FIELDS: [(&str, &str); 12] = [
     ("/edges/keep_one", "the last edge of a node was treated otherwise (--keep-one-edge)"),
     ("/edges/frozen", "other edges were frozen (--freeze-edges)"),
 ];
+
+/// Is a file one of proofs, whatever they are about, or empty? Only its beginning is looked at.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_proofs(path: &Path) -> Result<bool, ProofError> {
+    let unreadable = |source| ProofError::Unreadable { file: name(path), source };
+    File::open(path).and_then(|file| begins(&file)).map_err(unreadable)
+}
+
+/// The same of an open file, which stands at its start before and after.
+fn begins(mut file: &File) -> io::Result<bool> {
+    let mut source = BufReader::new(file);
+    let mut start = source.fill_buf()?.to_vec();
+    let is_empty = start.is_empty();
+    if let Ok(decoder) = StreamingDecoder::new(source) {
+        start.clear();
+        let _ = decoder.take(64).read_to_end(&mut start);
+    }
+    file.seek(SeekFrom::Start(0))?;
+    Ok(is_empty || HEADERS.iter().any(|header| start.starts_with(header)))
+}
+
+/// How files of proofs begin: those about nodes, and those about one attack for the whole graph.
+const HEADERS: [&[u8]; 2] = [b"{\"header\"", b"{\"collective\""];
 
 /// Does the name of a file say that it is compressed?
 pub(super) fn is_compressed(path: &Path) -> bool {

@@ -86,7 +86,7 @@ pub fn join_proofs(members: &[Member], to: &Path, mode: Mode) -> Result<usize, P
 }
 
 fn foreign(member: &Member, problem: String) -> ProofError {
-    ProofError::Foreign { file: name(&member.path), problem }
+    ProofError::Unjoinable { file: name(&member.path), problem }
 }
 
 /// Hands on every line about a node, in the words of the whole graph.
@@ -135,7 +135,7 @@ fn each_line(member: &Member, mut each: impl FnMut(Line) -> Result<(), ProofErro
 /// What all of them state, of the whole graph.
 fn joined_header(members: &[Member]) -> Result<Header, ProofError> {
     let [first, others @ ..] = members else {
-        return Err(ProofError::Foreign { file: String::new(), problem: "there are no proofs to join".into() });
+        return Err(ProofError::Unjoinable { file: String::new(), problem: "there are no proofs to join".into() });
     };
     let rest = |header: &Header| Header {
         graph: String::new(),

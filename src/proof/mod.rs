@@ -16,7 +16,7 @@ mod statement;
 mod whole;
 
 pub use error::ProofError;
-pub use file::ProofFile;
+pub use file::{ProofFile, is_proofs};
 pub use join::{Member, join_proofs, read_header};
 pub use line::{FileHeader, Part};
 pub use missing::Missing;

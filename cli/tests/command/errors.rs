@@ -286,6 +286,7 @@ fn wrong_files() -> Bench {
     bench.write("page.html", b"<!DOCTYPE html>\n<title>Results</title>\n");
     bench.write("twice.txt", b"0\n0\n");
     bench.write("mine.csv", b"0\n1\n5\n");
+    own_files(&bench);
     bench.write("masks.npz", &npz(&[("mask", booleans(&[true; 2708]))]));
     bench.write(
         "other_sage.safetensors",
@@ -306,9 +307,26 @@ fn wrong_files() -> Bench {
     }
     bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
     std::fs::create_dir(bench.path("proved")).unwrap();
-    bench.write("proved/Q-5.jsonl", b"a proof\n");
+    bench.write("proved/Q-5.jsonl", b"{\"header\":{}}\n");
     more_wrong_files(&bench);
     bench
+}
+
+/// Files of the user's own, where gcnproof would write.
+const OWN: [(&str, &[u8]); 8] = [
+    ("own.csv", b"node,city\n0,Rome\n"),
+    ("own.jsonl", b"{\"city\": \"Rome\"}\n"),
+    ("beside.csv.run.json", b"{\"city\": \"Rome\"}\n"),
+    ("own.safetensors", b"not yet\n"),
+    ("own.txt", b"to be done\n"),
+    ("own.html", b"<html><body>Rome</body></html>\n"),
+    ("own/graph.npz", b"PK a graph of my own"),
+    ("own/part-7.npz", b"PK the seventh part of my novel"),
+];
+
+fn own_files(bench: &Bench) {
+    std::fs::create_dir(bench.path("own")).unwrap();
+    OWN.iter().for_each(|(name, bytes)| bench.write(name, bytes));
 }
 
 /// Files in each other's places, and what other programs make of files.
@@ -452,6 +470,8 @@ const TABLE: &[(&str, &str)] = &[
     ("text in UTF-16", "certify cora.npz gcn.safetensors -Q 1 --nodes utf16.txt"),
     ("a node below 0", "certify cora.npz gcn.safetensors -Q 1 --nodes -1"),
     ("an id twice", "certify cora.npz gcn.safetensors -Q 1 --nodes twice.txt"),
+    ("a slice of Python", "certify cora.npz gcn.safetensors -Q 1 --nodes 0:10"),
+    ("a list of Python", "certify cora.npz gcn.safetensors -Q 1 --nodes [0,1]"),
     ("a range from the end", "certify cora.npz gcn.safetensors -Q 1 --nodes 5-2"),
     ("a mask of a file that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes nosuch.npz:test_mask"),
     ("several nodes for one", "explain cora.npz gcn.safetensors --node 0,1"),
@@ -475,6 +495,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a limit for one bound", "certify cora.npz gcn.safetensors -Q 1 --bound paper --time-limit 5"),
     ("a search and none", "certify cora.npz gcn.safetensors -Q 1 --bounds-only --complete"),
     ("a limit that is none", "certify cora.npz gcn.safetensors -Q 1 --time-limit soon"),
+    ("a limit for bounds", "certify cora.npz gcn.safetensors -Q 1 --omega optimal --time-limit 5"),
     ("bounds and a search", "certify cora.npz gcn.safetensors -Q 1 --omega optimal --complete"),
     ("a gap without `--minimize`", "certify cora.npz gcn.safetensors -Q 1 --gap 0.1"),
     ("a gap below 0", "certify cora.npz gcn.safetensors -Q 1 --minimize --gap -1"),
@@ -510,7 +531,9 @@ const TABLE: &[(&str, &str)] = &[
     ("a folder that is not there", "train cora.npz --loss ce --out nosuch/new.safetensors"),
     ("model and checkpoint in one file", "train cora.npz --loss ce --out new.safetensors --checkpoint new.safetensors"),
     ("model and log in one file", "train cora.npz --loss ce --out new.safetensors --log new.safetensors"),
-    ("a damaged checkpoint", "train cora.npz --loss ce --out new.safetensors --checkpoint notes.txt --resume"),
+    ("a damaged checkpoint", "train cora.npz --loss ce --out new.safetensors --checkpoint stopped.checkpoint --resume"),
+    ("`--train` for `--labelled`", "train cora.npz --loss ce --out new.safetensors --train 0-300"),
+    ("labels in two ways", "train cora.npz --loss ce --out new.safetensors --labelled 0-300 --split 20"),
     ("a training that is finished", "train cora.npz --loss ce --epochs 1 --out trained.safetensors"),
     ("the same with `--resume`", "train cora.npz --loss ce --epochs 1 --out trained.safetensors --resume"),
     ("**Removed edges**", ""),
@@ -525,6 +548,8 @@ const TABLE: &[(&str, &str)] = &[
     ("`-e` without `--edges`", "certify cora.npz gcn.safetensors -Q 1 -e 2"),
     ("neither true nor false", "certify cora.npz gcn.safetensors --edges remove -E 1 --keep-one-edge maybe"),
     ("`-E` of `radius`", "radius cora.npz gcn.safetensors --edges remove -E 5"),
+    ("a largest E without `--edges`", "radius cora.npz gcn.safetensors --max-Q 5 --max-E 5"),
+    ("`-E` of `explain` without `--edges`", "explain cora.npz gcn.safetensors --node 0 -Q 3 -E 5"),
     ("half an edge", "certify cora.npz gcn.safetensors --edges remove -E 2.5"),
     (
         "a matrix from a file",
@@ -532,6 +557,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("two hidden layers", "certify cora.npz deep.safetensors --edges remove -E 1"),
     ("an odd number of ends", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),
+    ("an edge from a node to itself", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges twice.txt"),
     ("an edge that is not there", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges no_edge.txt"),
     (
         "budgets of another graph",
@@ -619,6 +645,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a model under another ending", "train cora.npz --loss ce --out model.npz"),
     ("rows and proofs in one file", "certify cora.npz gcn.safetensors -Q 1 --out one.jsonl --proofs ./one.jsonl"),
     ("a folder for a file", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out folder.csv"),
+    ("a file for a folder", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out notes.txt/rows.csv"),
     ("a folder that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out nosuch/rows.csv"),
     (
         "a folder of proofs that is not there",
@@ -628,7 +655,25 @@ const TABLE: &[(&str, &str)] = &[
         "a folder to expand into that is not there",
         "check cora.npz gcn.safetensors done.jsonl --expand nosuch/long.jsonl",
     ),
+    ("a table of one's own", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out own.csv --force"),
+    ("a file of one's own beside rows", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out beside.csv --force"),
+    (
+        "a file of one's own for proofs",
+        "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --out new.csv --proofs own.jsonl --force",
+    ),
+    ("the same for a model", "train cora.npz --loss ce --epochs 1 --out own.safetensors --force"),
+    ("the same for a checkpoint", "train cora.npz --loss ce --out new.safetensors --checkpoint own.txt --force"),
+    ("the same for a log", "train cora.npz --loss ce --out new.safetensors --log own.txt --force"),
+    ("the same in the folder of a study", "study cora.npz gcn.safetensors --out own --force"),
+    ("the same in the folder of parts", "partition cora.npz gcn.safetensors --parts 2 --out own --force"),
+    ("the same for a page", "report done.csv --out own.html --force"),
+    ("the same for joined rows", "join half.csv --some --out own.csv --force"),
     ("joined rows over a file", "join half.csv --some --out done.csv"),
+    ("rows that are not there to be joined", "join nosuch.csv --out new.csv"),
+    ("a folder to be joined", "join halves --out new.csv"),
+    ("an empty file to be joined", "join no_rows.csv --out new.csv"),
+    ("proofs whose parts are not there", "join half.jsonl --parts nosuch --some --out new.jsonl"),
+    ("proofs whose parts are elsewhere", "join half.jsonl --parts proved --some --out new.jsonl"),
     ("joined proofs under another ending", "join half.jsonl --parts halves --some --out new.csv"),
     ("rows and proofs to be joined", "join half.csv half.jsonl --some --out new.csv"),
     ("rows of different runs", "join half.csv other_half.csv --out new.csv"),
@@ -781,8 +826,125 @@ fn nothing_is_lost_in_silence() {
         let notes = joined(&done.stderr);
         assert!(done.status.success() && notes.contains(told), "{options}: {notes}");
     }
+    // A mask beside the graph is used if one says so.
+    let x = singles(&[4, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0]);
+    let ends = [0i64, 1, 1, 2, 2, 3, 1, 0, 2, 1, 3, 2].iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<_>>();
+    let masked = [
+        ("edge_index", npy("<i8", &[2, 6], &ends)),
+        ("x", x),
+        ("y", integers(&[0, 1, 0, 1])),
+        ("train_mask", booleans(&[true, true, false, false])),
+    ];
+    bench.write("masked.npz", &npz(&masked));
+    for (mask, told) in [("", true), (" --labelled masked.npz:train_mask", false)] {
+        let line = format!("train masked.npz --loss ce --epochs 1 --out new.safetensors --force{mask}");
+        let done = bench.run(&line);
+        let notes = joined(&done.stderr);
+        let said = notes.contains("to train on the mask: --labelled masked.npz:train_mask");
+        assert!(done.status.success() && said == told, "{line}: {notes}");
+    }
     let done = bench.run("train cora.npz --loss ce --out new.safetensors --force --epochs 20");
     assert!(done.status.success() && done.stderr.is_empty(), "{}", text(&done.stderr));
+}
+
+/// What gcnproof did not write stays, with `--force` or without it, whatever command would write there.
+#[test]
+fn what_is_not_ours_stays() {
+    let bench = Bench::new();
+    own_files(&bench);
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-4 --out rows.csv --proofs rows.jsonl");
+    let certify = "certify cora.npz gcn.safetensors -Q 1 --nodes 0";
+    let train = "train small.npz --loss ce --epochs 1 --split 1";
+    small_problem(&bench);
+    let study = "study cora.npz gcn.safetensors --nodes 0-2 -Q 1 --max-Q 1 --sample 0";
+    for line in [
+        format!("{certify} --out own.csv"),
+        format!("{certify} --out own.jsonl"),
+        format!("{certify} --out beside.csv"),
+        format!("{certify} --proofs own.jsonl"),
+        format!("{certify} --out new.csv --proofs own.jsonl"),
+        format!("radius cora.npz gcn.safetensors --max-Q 1 --nodes 0 --out own.csv"),
+        format!("collective cora.npz gcn.safetensors --budgets 1 --nodes 0-5 --out own.csv --proofs proofs"),
+        format!("{train} --out own.safetensors"),
+        format!("{train} --out new.safetensors --checkpoint own.txt"),
+        format!("{train} --out new.safetensors --log own.txt"),
+        format!("{study} --out own"),
+        "partition cora.npz --hops 2 --parts 2 --out own".into(),
+        "report rows.csv --out own.html".into(),
+        "demo --out own".into(),
+    ] {
+        for force in ["", " --force"] {
+            let message = bench.refused(&format!("{line}{force}"), 2);
+            assert!(!message.contains("--force"), "{line}{force}: {message}");
+            for (name, bytes) in OWN {
+                assert_eq!(text(&std::fs::read(bench.path(name)).unwrap()), text(bytes), "{line}{force}");
+            }
+        }
+    }
+    // A command that is refused makes no folder, nor files in one.
+    assert_eq!(std::fs::read_dir(bench.path("own")).unwrap().count(), 2);
+    assert!(!bench.path("proofs").exists() && !bench.path("new.safetensors").exists());
+    // What a run has written is its own.
+    for (line, again) in [
+        (format!("{certify} --out new.csv --proofs new.jsonl.zst"), " --force"),
+        (
+            format!("collective cora.npz gcn.safetensors --budgets 1 --nodes 0-5 --out curve.csv --proofs proofs"),
+            " --force",
+        ),
+        (format!("{train} --out new.safetensors --log log.jsonl"), " --force"),
+        (format!("{study} --out study"), " --force"),
+        (format!("{study} --out study --resume"), ""),
+        ("partition cora.npz --hops 2 --parts 3 --out parts".into(), " --force"),
+        ("report rows.csv --out page.html".into(), " --force"),
+    ] {
+        bench.done(&line);
+        bench.done(&format!("{line}{again}"));
+    }
+    // A model of one's own in the folder of a study is none of the study's.
+    bench.write("study/other.model.safetensors", b"not yet\n");
+    std::fs::copy(bench.path("gcn.safetensors"), bench.path("other.safetensors")).unwrap();
+    let line = "study cora.npz other.safetensors --nodes 0-2 -Q 1 --max-Q 1 --sample 0 --out study";
+    for way in ["--resume", "--force"] {
+        assert!(bench.refused(&format!("{line} {way}"), 2).contains("other.model.safetensors"));
+    }
+    assert_eq!(std::fs::read(bench.path("study/other.model.safetensors")).unwrap(), b"not yet\n");
+}
+
+/// The remedies for graphs with directions or weights keep them.
+#[test]
+fn directions_and_weights_are_kept_by_a_matrix() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    use small::*;
+    let ends = |pairs: &[(usize, usize)]| {
+        let ids = pairs.iter().map(|e| e.0).chain(pairs.iter().map(|e| e.1));
+        npy("<i8", &[2, pairs.len()], &ids.flat_map(|n| (n as i64).to_le_bytes()).collect::<Vec<_>>())
+    };
+    let x = || singles(&[NODES, ATTRIBUTES], X.as_flattened());
+    bench.write("directed.npz", &npz(&[("edge_index", ends(&EDGES)), ("x", x())]));
+    let both: Vec<(usize, usize)> = EDGES.iter().flat_map(|&(i, j)| [(i, j), (j, i)]).collect();
+    bench.write(
+        "weighted.npz",
+        &npz(&[("edge_index", ends(&both)), ("x", x()), ("edge_weight", doubles(&[8], &[0.5; 8]))]),
+    );
+    // Receivers in rows.
+    let mut matrix = [[0.0; NODES]; NODES];
+    EDGES.iter().for_each(|&(from, to)| matrix[to][from] = 0.5);
+    bench.write("matrix.npy", &doubles(&[NODES, NODES], matrix.as_flattened()));
+    for (graph, option) in [("directed.npz", "--symmetrize"), ("weighted.npz", "--unweight")] {
+        let line = format!("certify {graph} small.safetensors --layers encoder,classifier -Q 1 -q 1");
+        let message = bench.refused(&line, 2);
+        assert!(message.contains(&format!("{option} --message-passing matrix.npz")), "{message}");
+        let kept = bench.json(&format!("{line} {option} --message-passing matrix.npy --format json"));
+        // A directed path's first node hears from nobody: its logits are the biases of the last layer.
+        assert_eq!(kept["rows"][0]["verdict"], "robust", "{kept}");
+        assert_eq!(kept["rows"][0]["predicted"], 0);
+        bench.done(&format!("{line} {option} --message-passing matrix.npy --proofs {graph}.jsonl"));
+        let matrix = format!("{option} --message-passing matrix.npy");
+        bench.done(&format!(
+            "check {graph} small.safetensors {graph}.jsonl --layers encoder,classifier -Q 1 -q 1 {matrix}"
+        ));
+    }
 }
 
 #[test]

@@ -125,7 +125,11 @@ fn integers_from_text_and_arrays() {
     ] {
         complete(&parse_integers("list.txt", line).unwrap_err(), "list.txt", &mentions);
     }
-    complete(&parse_integers("list.npy", &f64s(&[1.0])).unwrap_err(), "list.npy", &["<f8", "integers"]);
+    // Whole numbers as numpy has them after a division.
+    assert_eq!(parse_integers("list.npy", &f64s(&[1.0, -2.0])).unwrap(), [1, -2]);
+    for wrong in [0.5, f64::NAN, f64::INFINITY, 1e300] {
+        complete(&parse_integers("list.npy", &f64s(&[1.0, wrong])).unwrap_err(), "list.npy", &["[1]", "whole numbers"]);
+    }
     complete(&parse_integers("list.npy", &pickled()).unwrap_err(), "list.npy", &["pickled"]);
     let square = npy("'|i1'", false, &[1, 1], &[1]);
     complete(&parse_integers("list.npy", &square).unwrap_err(), "list.npy", &["one dimension"]);

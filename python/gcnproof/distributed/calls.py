@@ -60,9 +60,14 @@ def certify(
 ) -> Results:
     """A verdict for every node, found by all machines of a Ray cluster: the same rows and files as `gcnproof.certify`.
 
-    `address` is that of the cluster, as `ray.init` takes it; without one, the cluster that this process is connected to, or else what
+        gcnproof.distributed.certify(model, data, Q=12, q=0.01, address="auto", out="results.parquet")
+        gcnproof.distributed.certify(model, data, Q=12, q=0.01, address="auto", out="results.parquet", resume=True)    # after an interruption
+
+    `model` and `data` are a module and its Data object, a Network and a Graph, or the paths of files, and `attack` is what an attacker may
+    do, Flips or Edges, or Q and q in short. `address` is that of the cluster, as `ray.init` takes it; without one, the cluster that this process is connected to, or else what
     `ray.init()` finds or starts. Each machine has one worker with `threads` threads (the processors that Ray knows of). `batch` limits
-    the nodes that a worker is given at a time. The other arguments are those of `gcnproof.certify`; this process alone writes the files.
+    the nodes that a worker is given at a time. The other arguments are those of `gcnproof.certify`: nodes, class_, complete, minimize,
+    time_limit, deployed, call, progress, proofs, out, resume and force; this process alone writes the files. See docs/distributed.md.
 
     A worker or a machine that is lost costs its batch, which is done again elsewhere. A batch that fails three times is left out: then
     IncompleteRun is raised when all others are done; it has the results and says which nodes are missing.
@@ -84,7 +89,10 @@ def radius(
 ) -> Radii:
     """For every node the largest Q that is certified and the smallest Q with a witness, found by all machines of a Ray cluster.
 
-    The arguments are those of `gcnproof.radius`, and `address`, `threads` and `batch` as in `certify`.
+        gcnproof.distributed.radius(model, data, 0.01, max_Q=100, address="auto", out="radii.parquet")
+
+    The arguments are those of `gcnproof.radius`: the attack (Flips, Edges, or q), max_Q or max_E, nodes, complete, time_limit, deployed,
+    call, progress, out, resume and force; and `address`, `threads` and `batch` as in `certify`.
     """
     said: dict[str, Any] = dict(options)
     asked = radii(said, attack, said.pop("q", None), **_taken(said, "nodes", "complete", "time_limit", "deployed"))
@@ -100,7 +108,7 @@ def _run(kind: Any, bound: tuple[Any, Any, Any], asked: Asked, said: dict[str, A
     """The results, or an error that has them and says what is missing."""
     address, threads, batch = spread
     progress = said.pop("progress", True)
-    files = files_of("distributed", said.pop("proofs", None), said.pop("out", None), said)
+    files = files_of("radius" if asked.radii else "certify", said.pop("proofs", None), said.pop("out", None), said)
     if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
         raise InputError(f"batch={batch!r}", "give the nodes of a batch at most, 1 or more, or leave it out")
     threads = _threads(threads)

@@ -73,8 +73,9 @@ def _final(name: str) -> Any:
     """Probabilities keep the order of the classes; which function made them is remembered."""
 
     def handler(recorder: Any, input: Recorded, dim: Any = None, *args: Any, **kwargs: Any) -> Recorded:
-        if dim is None or side(dim) != 1:
-            raise Unhandled("it is taken over the nodes, not over the classes: say dim=-1")
+        # Without a side, PyTorch takes the second one of a matrix.
+        if dim is not None and side(dim) != 1:
+            raise recorder.refuse(f"`{name}` with dim={dim}", "it is taken over the nodes, not over the classes", f"take it over the classes: `{name}` with dim=-1")
         return recorder.tensor(Value(recorder.open_value(input).blocks, name))
 
     return handler

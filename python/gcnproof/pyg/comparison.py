@@ -39,8 +39,8 @@ def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, see
         # Libraries of linear algebra need not round in the same way twice.
         if round == 0 and np.isfinite(theirs).all() and _differing(own(attributes), theirs).any():
             raise UnsupportedModel(
-                "the module gives different results for the same attributes in eval mode: it is random. Remedy: make what is random depend on "
-                "`self.training` (F.dropout(x, p, training=self.training))"
+                "the module gives different results for the same attributes in eval mode: it is random, or it keeps something from one call to the next, such as "
+                "a counter. Remedy: make what is random or is kept depend on `self.training` (F.dropout(x, p, training=self.training), `if self.training: self.steps += 1`)"
             )
         ours, theirs = _finished(evaluate(attributes), final), _logarithms(theirs, final)
         if final == "softmax":
@@ -169,7 +169,7 @@ class Own:
         with running(self.forced):
             result = self.call(self.module, self.inputs.with_attributes(x))
         if not isinstance(result, torch.Tensor) or result.dim() != 2:
-            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: pick it with `call=lambda model, data: model(…)[0]`")
+            raise UnsupportedModel("the module does not return one tensor of nodes × classes. Remedy: let its forward return the logits alone, one row for each node")
         return result.detach().double().numpy()
 
 

@@ -6,7 +6,7 @@ Convolutions of PyTorch Geometric are taken as a whole where their formula is kn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ class Recorder:
             self._explain(error, remedy)
         if self.refused is not None:
             raise self.refused
-        return self._output(result)
+        return self._output(result, remedy)
 
     def _explain(self, error: Exception, remedy: str) -> None:
         """Raises about an error in the module's own code, with its place."""
@@ -99,13 +99,17 @@ class Recorder:
             where,
         ) from error
 
-    def _output(self, result: Any) -> tuple[Network, str | None]:
-        remedy = (
-            "return the logits of all nodes, one row each; or pick them with "
-            "`call=lambda model, data: model(data.x, data.edge_index)[0]`"
-        )
+    def _output(self, result: Any, called: str) -> tuple[Network, str | None]:
+        remedy = "let its forward return the logits of all nodes, one row each"
         if not isinstance(result, Recorded):
             kind = type(result).__name__
+            if isinstance(result, Mapping):
+                key = next((key for key, one in result.items() if isinstance(one, Recorded) and len(one.shape) == 2), "logits")
+                raise UnsupportedModel(
+                    f"The model returns a {kind}, not the logits alone. Remedy: say which of its entries are the logits: "
+                    f"`call=lambda model, data: model(data.x, data.edge_index)[{key!r}]`.",
+                    kind,
+                )
             if isinstance(result, (tuple, list)):
                 at = next((at for at, one in enumerate(result) if isinstance(one, Recorded) and len(one.shape) == 2 and one.shape[0] == self.nodes), 0)
                 raise UnsupportedModel(
@@ -114,7 +118,7 @@ class Recorder:
                     kind,
                 )
             raise UnsupportedModel(
-                f"The model returned a {kind} that does not depend on the attributes as rows of logits. Remedy: {remedy}.", kind
+                f"The model returned a {kind} that does not depend on the attributes as rows of logits. Remedy: {remedy}; {called}.", kind
             )
         value = self.value(result)
         if result.stack is not None or tuple(result.shape) != (self.nodes, value.width) or value.rows != self.nodes:
@@ -178,7 +182,10 @@ class Recorder:
         try:
             return handler(self, *args, **kwargs)
         except Unhandled as unhandled:
-            raise self.refuse(f"`{name}`", str(unhandled), "write the layer with Linear, ReLU, BatchNorm, sums and concatenation") from None
+            remedy = "write the layer with Linear, ReLU, BatchNorm, sums and concatenation"
+            if name == "__getitem__":
+                name, remedy = "[…]", "keep all nodes, and pick units by slices or lists: `x[:, :8]`"
+            raise self.refuse(f"`{name}`", str(unhandled), remedy) from None
 
     def _property(self, name: str, func: Any, args: Any) -> Any:
         if name in PROPERTIES:
@@ -192,7 +199,7 @@ class Recorder:
         """Raises about a function that cannot be followed."""
         plain = name.strip("_") if name.startswith("__") else name
         why, remedy = words.FUNCTIONS.get(
-            plain,
+            plain.removeprefix("Tensor."),
             ("this function is not a sum of terms with ReLU", "write it with Linear, ReLU, BatchNorm, sums and concatenation"),
         )
         raise self.refuse(f"`{plain}`", why, remedy)

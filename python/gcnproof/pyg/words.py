@@ -22,6 +22,9 @@ POOLING = "it gives one result for the whole graph or drops nodes, but nodes are
 EXTREME = "only sums and means of messages are supported, not their maximum or an order of them"
 
 RETRAIN_RELU = "train the model with ReLU (`F.relu`, `torch.nn.ReLU`)"
+LAST_OR_RELU = (
+    "between layers, train the model with ReLU (`F.relu`, `torch.nn.ReLU`); at the end, return the logits themselves: the class with the largest logit stays the same"
+)
 RETRAIN_LAYER = "train with a layer of fixed message passing: GCNConv, SAGEConv, GraphConv, GINConv, TAGConv, ChebConv, SGConv, APPNP, …"
 RETRAIN_NORM = "train with BatchNorm (its statistics are fixed after training), or without a norm"
 RETRAIN_AGGREGATION = "train with aggr='mean' or aggr='add'"
@@ -58,11 +61,12 @@ _ACTIVATIONS = ["elu", "elu_", "selu", "selu_", "celu", "celu_", "gelu", "silu",
                 "hardshrink", "rrelu", "rrelu_", "glu", "exp", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "erf", "threshold"]
 FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(_ACTIVATIONS, (CURVED, RETRAIN_RELU)),
+    **dict.fromkeys(["sigmoid", "sigmoid_", "logsigmoid", "log_sigmoid", "tanh", "tanh_", "exp", "softplus"], (CURVED, LAST_OR_RELU)),
     **dict.fromkeys(["layer_norm", "instance_norm", "group_norm", "normalize", "rms_norm", "norm", "var", "std", "var_mean", "std_mean",
                      "linalg_vector_norm"], (STATISTICS, RETRAIN_NORM)),
     **dict.fromkeys(["max", "min", "amax", "amin", "maximum", "minimum", "sort", "topk", "median", "max_pool1d", "scatter_reduce",
                      "scatter_reduce_", "index_reduce", "index_reduce_", "segment_reduce"],
-                    ("a maximum or an order of values is not a sum of terms", "use sums, means or concatenation")),
+                    ("a maximum or an order of values is not a sum of terms", "use sums, means or concatenation; the maximum of x and 0 is `F.relu(x)`")),
     **dict.fromkeys(["gt", "lt", "ge", "le", "eq", "ne", "where", "masked_fill", "masked_fill_", "nonzero", "bool", "any", "all", "isnan", "isfinite",
                      "greater", "less", "sign", "heaviside", "masked_select", "allclose", "equal"],
                     ("what is computed depends on a choice by the attributes' values", "use ReLU, which is such a choice, and fixed weights")),
@@ -72,6 +76,8 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
                     ("nodes and units change their places", "keep tensors of nodes × units")),
     **dict.fromkeys(["pow", "square", "bmm", "einsum", "outer", "prod", "cumsum", "cumprod", "dot", "baddbmm", "bilinear", "cosine_similarity", "cdist"],
                     ("it multiplies what depends on the attributes, or runs over nodes", "use fixed weights, sums and concatenation")),
+    **dict.fromkeys(["abs", "abs_", "absolute", "absolute_"], ("only ReLU is followed", "write `F.relu(x) + F.relu(-x)`, which is the same")),
+    **dict.fromkeys(["half", "bfloat16"], ("numbers of 16 bits round so coarsely that the exact network says little about them", "leave the cast out")),
     "argmax": ("a class is not a row of logits", "return the logits"),
     "scaled_dot_product_attention": (ATTENTION, RETRAIN_LAYER),
     "embedding": ("the attributes are used as numbers of rows", "use the 0/1 attributes themselves, with torch.nn.Linear"),

@@ -16,6 +16,7 @@ use ::parquet::schema::types::Type;
 use super::column::{Column, Kind};
 
 pub(super) use read::decode;
+pub(super) use seal::MARK;
 #[cfg(test)]
 pub(super) use seal::seal;
 pub(super) use write::encode;

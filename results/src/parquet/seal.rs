@@ -5,7 +5,7 @@
 //! nothing of a file is parsed before the checksum agrees.
 
 /// What precedes the checksum in the file's key-value metadata.
-const MARK: &str = "gcnproof-fnv1a-";
+pub(crate) const MARK: &str = "gcnproof-fnv1a-";
 
 /// Hexadecimal digits of the checksum.
 const DIGITS: usize = 16;

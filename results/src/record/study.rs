@@ -38,7 +38,9 @@ pub enum StudyError {
     },
     /// The manifest of a study cannot be understood.
     #[error("{file}: damaged: {problem}")]
-    #[diagnostic(help("run the study again: it goes on with the results that are there and writes this file anew"))]
+    #[diagnostic(help(
+        "run the study again with --resume: it goes on with the results that are there and writes this file anew"
+    ))]
     Manifest { file: String, problem: String },
 }
 
@@ -107,7 +109,7 @@ impl Manifest {
 
     /// Notes that a model itself is kept, and says in which file of the folder.
     pub fn keep(&mut self, name: &str) -> String {
-        let file = format!("{name}.model.safetensors");
+        let file = model_name(name);
         if let Some(model) = self.models.iter_mut().find(|model| model.name == name) {
             model.model = Some(file.clone());
         }
@@ -136,6 +138,11 @@ pub fn manifest_path(folder: &Path) -> PathBuf {
 /// The copy of the graph in a study's folder.
 pub fn graph_path(folder: &Path) -> PathBuf {
     folder.join("graph.npz")
+}
+
+/// The copy of a model in a study's folder.
+pub fn model_name(name: &str) -> String {
+    format!("{name}.model.safetensors")
 }
 
 /// Names for models that can stand in file names and differ from each other: the stems of their files.
