@@ -24,7 +24,11 @@ pub struct GraphFile {
     pub attributes: Pattern,
     /// What the network reads of them.
     pub normalisation: Normalisation,
-    /// The class of each node, if the file has `labels`; a negative label is `None`.
+    /// The graph that each node belongs to, where whole graphs are classified: ascending from 0 without gaps, and no edge leads from
+    /// one graph to another.
+    pub batch: Option<Vec<u32>>,
+    /// The class of each node, if the file has `labels`; a negative label is `None`. Where there is a `batch`, the class of each graph,
+    /// and `None` in the rows that are left.
     pub labels: Option<Vec<Option<u32>>>,
     /// One name for each node.
     pub node_names: Option<Vec<String>>,
@@ -39,6 +43,8 @@ pub struct GraphFile {
     ///
     /// If rows are normalised, the first bytes are `gcnproof-graph-v2\n` and the bits of an entry, 32 or 64, as u64; the rest
     /// is the same.
+    ///
+    /// If there is a batch, these bytes follow all others: `batch\n`, and each node's graph as u64.
     pub digest: String,
     /// What a user should be told: what was left out, and what was changed on request.
     pub notes: Vec<String>,

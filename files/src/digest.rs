@@ -1,16 +1,12 @@
 //! SHA-256 over what a file means, so that recompressing it changes nothing.
 
-use crate::{Described, LayerFile, Normalisation, Pattern, SparseMatrix};
+use crate::{Described, GraphFile, LayerFile, Normalisation, Pattern, SparseMatrix};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
-pub(crate) fn graph(
-    adjacency: &Pattern,
-    attributes: &Pattern,
-    normalisation: Normalisation,
-    labels: Option<&[Option<u32>]>,
-) -> String {
-    let mut seal = match normalisation {
+pub(crate) fn graph(graph: &GraphFile) -> String {
+    let GraphFile { adjacency, attributes, labels, batch, .. } = graph;
+    let mut seal = match graph.normalisation {
         Normalisation::None => Seal::new(b"gcnproof-graph-v1\n"),
         normalised => {
             let mut seal = Seal::new(b"gcnproof-graph-v2\n");
@@ -30,6 +26,10 @@ pub(crate) fn graph(
                 seal.number(label.map_or(u64::MAX, u64::from));
             }
         }
+    }
+    if let Some(batch) = batch {
+        seal.bytes(b"batch\n");
+        batch.iter().for_each(|&of| seal.number(u64::from(of)));
     }
     seal.finish()
 }

@@ -3,7 +3,7 @@
 use crate::part::{self, GraphOrPart};
 use crate::parts::{LAYOUT, Reader};
 use crate::source::{self, Kind};
-use crate::{FileError, GraphFile, GraphOptions, Normalisation, Pattern, digest};
+use crate::{FileError, GraphFile, GraphOptions, Normalisation, Pattern, batch, digest};
 use std::path::Path;
 
 impl GraphFile {
@@ -16,8 +16,36 @@ impl GraphFile {
     /// The same graph, of whose attributes the network reads something else.
     #[must_use]
     pub fn normalised(self, normalisation: Normalisation) -> GraphFile {
-        let digest = digest::graph(&self.adjacency, &self.attributes, normalisation, self.labels.as_deref());
-        GraphFile { normalisation, digest, ..self }
+        GraphFile { normalisation, ..self }.sealed()
+    }
+
+    /// The same with its digest.
+    fn sealed(self) -> GraphFile {
+        GraphFile { digest: digest::graph(&self), ..self }
+    }
+
+    /// The same as a batch of graphs: for each node the graph that it belongs to. Labels are those of the graphs; what stands behind
+    /// them is left out.
+    ///
+    /// # Errors
+    /// In words, if that is no batch of this graph.
+    pub fn batched(self, batch: Vec<u32>) -> Result<GraphFile, String> {
+        let wrong = batch::check(&batch, &self.adjacency);
+        wrong.map_err(|(node, problem, _)| format!("the batch at node {node} {problem}"))?;
+        let labels = self.labels.map(|labels| batch::padded(labels, batch::count(&batch), batch.len()));
+        Ok(GraphFile { batch: Some(batch), labels, ..self }.sealed())
+    }
+
+    /// How many graphs there are, where whole graphs are classified.
+    #[must_use]
+    pub fn graphs(&self) -> Option<usize> {
+        self.batch.as_deref().map(batch::count)
+    }
+
+    /// The rows of the logits that mean something: as many as graphs where whole graphs are classified, else as many as nodes.
+    #[must_use]
+    pub fn targets(&self) -> usize {
+        self.graphs().unwrap_or(self.adjacency.rows)
     }
 }
 
@@ -97,7 +125,10 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         });
     }
     let (attributes, normalisation) = reader.attributes(name, &entry, attributes, options)?;
-    let labels = reader.labels(adjacency.rows)?;
+    let batch = batch::read(&mut reader, &adjacency)?;
+    let graphs = batch.as_deref().map(batch::count);
+    let labels = reader.labels(adjacency.rows, graphs)?;
+    let labels = labels.map(|labels| batch::padded(labels, graphs.unwrap_or(adjacency.rows), adjacency.rows));
     let node_names = reader.names("node_names", Some((adjacency.rows, "nodes")))?;
     let attribute_names = reader.names("attr_names", Some((attributes.columns, "attributes")))?;
     let class_names = reader.names("class_names", None)?;
@@ -120,15 +151,16 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
     let found = part::read(name, &mut reader, adjacency.rows)?;
     reader.note_unused()?;
     let graph = GraphFile {
-        digest: digest::graph(&adjacency, &attributes, normalisation, labels.as_deref()),
+        digest: String::new(),
         adjacency,
         attributes,
         normalisation,
+        batch,
         labels,
         node_names,
         attribute_names,
         class_names,
         notes: reader.notes,
     };
-    Ok((graph, found))
+    Ok((graph.sealed(), found))
 }

@@ -36,6 +36,7 @@
 
 mod archive;
 mod array;
+mod batch;
 mod chain;
 mod chosen;
 mod content;
@@ -47,6 +48,7 @@ mod graph;
 mod header;
 mod integers;
 mod layers;
+mod levels;
 mod logits;
 mod matrix;
 mod model;

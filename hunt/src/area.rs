@@ -11,6 +11,8 @@ pub enum Area {
     Terms,
     /// Flipped attributes whose rows are divided by their sums, on described networks.
     Rows,
+    /// Flipped attributes, on networks that classify graphs.
+    Graphs,
     /// Removed edges.
     Edges,
     /// One attack for the whole graph.
@@ -22,8 +24,16 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 7] =
-    [Area::Flips, Area::Terms, Area::Rows, Area::Edges, Area::Collective, Area::Deployed, Area::Questions];
+pub const AREAS: [Area; 8] = [
+    Area::Flips,
+    Area::Terms,
+    Area::Rows,
+    Area::Edges,
+    Area::Collective,
+    Area::Deployed,
+    Area::Questions,
+    Area::Graphs,
+];
 
 impl Area {
     /// A short name, as on the command line.
@@ -32,6 +42,7 @@ impl Area {
             Area::Flips => "flips",
             Area::Terms => "terms",
             Area::Rows => "rows",
+            Area::Graphs => "graphs",
             Area::Edges => "edges",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
@@ -45,6 +56,7 @@ impl Area {
             Area::Flips => 30,
             Area::Terms => 14,
             Area::Rows => 14,
+            Area::Graphs => 14,
             Area::Edges => 20,
             Area::Collective => 16,
             Area::Deployed => 14,

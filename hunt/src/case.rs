@@ -107,6 +107,11 @@ impl Case {
         self.graph.attributes.rows
     }
 
+    /// Number of rows of logits: nodes, or graphs where these are classified.
+    pub fn targets(&self) -> usize {
+        self.graph.batch.as_ref().and_then(|batch| batch.last()).map_or(self.nodes(), |&last| last as usize + 1)
+    }
+
     /// Number of attributes.
     pub fn attributes(&self) -> usize {
         self.graph.attributes.columns
@@ -171,6 +176,8 @@ impl Case {
                 adjacency: pattern(keep.len(), &rows(&self.graph.adjacency)),
                 attributes: pattern(self.attributes(), &attributes),
                 normalisation: self.graph.normalisation,
+                // A batch is never cut.
+                batch: self.graph.batch.clone().filter(|batch| batch.len() == keep.len()),
                 labels,
                 ..bare()
             },

@@ -69,7 +69,8 @@ impl Graph {
     /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[new]
-    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None))]
+    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs.
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None))]
     fn new(
         py: Python,
         adjacency: Csr,
@@ -77,6 +78,7 @@ impl Graph {
         labels: Option<PyArrayLike1<i64, AllowTypeChange>>,
         names: (Names, Names, Names),
         normalised: Option<u32>,
+        batch: Option<Bound<PyAny>>,
     ) -> PyResult<Graph> {
         let normalisation = match normalised {
             None => Normalisation::None,
@@ -104,7 +106,11 @@ impl Graph {
         let (node_names, attribute_names, class_names) = names;
         let file =
             GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
-        let file = file.normalised(normalisation);
+        let mut file = file.normalised(normalisation);
+        if let Some(batch) = batch {
+            let remedy = "give the graph of each node, ascending from 0, without edges between graphs";
+            file = file.batched(ids(&batch)?).map_err(|problem| wrong(py, &problem, remedy))?;
+        }
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
 
@@ -161,8 +167,15 @@ impl Graph {
 
     /// The labels, −1 where there is none.
     fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        let labels: Vec<i64> = self.0.labels()?.iter().map(|label| label.map_or(-1, i64::from)).collect();
+        let labels = self.0.labels()?.iter().take(self.0.target_count());
+        let labels: Vec<i64> = labels.map(|label| label.map_or(-1, i64::from)).collect();
         Some(labels.into_pyarray(py))
+    }
+
+    /// The graph of each node, where whole graphs are classified.
+    fn batch<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        let batch: Vec<i64> = self.0.batch()?.iter().map(|&of| i64::from(of)).collect();
+        Some(batch.into_pyarray(py))
     }
 
     /// The names of nodes, attributes and classes, where they have some.
@@ -313,7 +326,7 @@ impl Network {
         self.network.hops()
     }
 
-    /// The logits of all nodes in float64, with some attributes flipped.
+    /// The logits of all nodes, or of all graphs, in float64, with some attributes flipped.
     #[pyo3(signature = (graph, flips=Vec::new()))]
     fn logits<'py>(
         &self,
@@ -336,7 +349,8 @@ impl Network {
         });
         let classes = network.class_count();
         let last = representations.last().map(|last| last.value.as_slice()).unwrap_or_default();
-        last.to_pyarray(py).reshape([nodes, classes])
+        let targets = graph.target_count();
+        last[..targets * classes].to_pyarray(py).reshape([targets, classes])
     }
 }
 

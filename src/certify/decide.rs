@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::certify::attacker::Attacker;
 use crate::certify::verdict::NodeResult;
-use crate::problem::ProblemError;
+use crate::problem::{ProblemError, check_targets};
 use crate::problem::graph::Graph;
 
 /// Decides nodes against one attacker under one budget. Radii and runs are written over it.
@@ -25,11 +25,7 @@ pub trait Decide<A: Attacker>: Clone + Sync {
     /// # Errors
     /// With the first that is not.
     fn check_nodes(&self, nodes: &[usize]) -> Result<(), ProblemError> {
-        let count = self.graph().node_count();
-        match nodes.iter().find(|&&node| node >= count) {
-            Some(&node) => Err(ProblemError::Node { node, nodes: count }),
-            None => Ok(()),
-        }
+        check_targets(self.graph(), nodes)
     }
 
     /// The graph.

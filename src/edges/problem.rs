@@ -104,6 +104,9 @@ impl EdgeProblem {
         if graph.normalisation().is_some() {
             return Err(ProblemError::Normalised { what: "removed edges are" }.into());
         }
+        if graph.batch().is_some() || network.has_readout() {
+            return Err(ProblemError::Graphs { what: "removed edges are" }.into());
+        }
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
         }

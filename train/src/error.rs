@@ -18,6 +18,10 @@ pub enum TrainError {
     #[error("the rows of the attributes are divided by their sums: training is on 0/1 attributes")]
     #[diagnostic(help("train in PyTorch Geometric and certify that model, or read the attributes with --binarize"))]
     Normalised,
+    /// A batch of graphs.
+    #[error("the file has a `batch` of graphs: training is of networks that classify nodes")]
+    #[diagnostic(help("train in PyTorch Geometric and certify that model, or leave `batch` out of the file"))]
+    Graphs,
     /// A classifier needs two classes.
     #[error("the labels name {classes} class: a classifier needs at least two")]
     #[diagnostic(help("check the array `labels` of the graph file"))]

@@ -51,6 +51,9 @@ impl<'a> Trainer<'a> {
         if graph.normalisation().is_some() {
             return Err(TrainError::Normalised);
         }
+        if graph.batch().is_some() {
+            return Err(TrainError::Graphs);
+        }
         let chance = SeededRandom::new(settings.seed).of(WEIGHTS);
         let biases = SeededRandom::new(settings.seed).of(BIASES);
         let mut inputs = graph.attribute_count();

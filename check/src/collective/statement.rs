@@ -54,6 +54,9 @@ impl<'a> CollectiveStatement<'a> {
         if graph.normalisation.is_some() {
             return Err(Reason::Normalised("proofs about one attack for the whole graph"));
         }
+        if graph.batch.is_some() {
+            return Err(Reason::Files("graphs are classified, and one attack for all of them has no proofs".into()));
+        }
         let count = graph.attributes.rows;
         let mut named = vec![header.nodes.is_none(); count];
         let stated = header.nodes.as_deref().unwrap_or_default();
