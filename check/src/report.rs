@@ -69,7 +69,7 @@ impl fmt::Display for Summary {
             None => {}
         }
         let [robust, non_robust, ties] = [Verdict::Robust, Verdict::NonRobust, Verdict::Tie].map(|v| self.count(v));
-        let (proved, nodes) = (self.proved(), self.verdicts.len());
+        let (proved, nodes, target) = (self.proved(), self.verdicts.len(), self.target());
         let one_attack = matches!(self.header, Some(Stated::Collective(_)));
         if let Some(claim) = &self.collective {
             let (counted, safe, shared) = (claim.counted, claim.safe, claim.shared);
@@ -92,7 +92,7 @@ impl fmt::Display for Summary {
             writeln!(f, "            {line}")?;
         }
         if self.checked && !one_attack {
-            writeln!(f, "covered     {proved} of {nodes} nodes")?;
+            writeln!(f, "covered     {proved} of {nodes} {target}s")?;
             let (reason, refused, silent) = (self.unproved, self.refused, self.unmentioned());
             let without = nodes - proved;
             if without > 0 {
@@ -103,7 +103,7 @@ impl fmt::Display for Summary {
                 )?;
             }
             for one in self.unproved_reasons.iter().take(SHOWN.2) {
-                writeln!(f, "            node {}: {}", one.id, visible(&one.reason))?;
+                writeln!(f, "            {target} {}: {}", one.id, visible(&one.reason))?;
             }
         }
         if let (true, Some(question)) = (self.checked && !one_attack, &self.question) {
@@ -114,7 +114,7 @@ impl fmt::Display for Summary {
             let open = asked - robust - non_robust - ties;
             writeln!(
                 f,
-                "answered    of {asked} nodes asked about: {robust} robust, {non_robust} non-robust, {ties} ties, {open} open"
+                "answered    of {asked} {target}s asked about: {robust} robust, {non_robust} non-robust, {ties} ties, {open} open"
             )?;
         }
         for unmet in &self.unmet {
@@ -169,8 +169,9 @@ impl Summary {
                 return self.one_attack(f, *attacked_nodes, nodes, question.classes);
             }
         }
-        let all = if self.part.is_some() { "all nodes of the part" } else { "all nodes" };
-        let nodes = nodes.map_or(all.into(), |count| plural(count as u128, "node"));
+        let target = self.target();
+        let all = if self.part.is_some() { "all nodes of the part".into() } else { format!("all {target}s") };
+        let nodes = nodes.map_or(all, |count| plural(count as u128, target));
         writeln!(f, "            classes: {}, {nodes}", question.classes)
     }
 
@@ -227,7 +228,7 @@ impl Summary {
     }
 
     fn flips(&self, f: &mut fmt::Formatter, start: &str, budget: &BudgetStatement) -> fmt::Result {
-        let (nodes, attributes) = (self.verdicts.len() as u64, self.attributes as u64);
+        let (nodes, attributes) = (self.nodes as u64, self.attributes as u64);
         let room = Room::new(budget, nodes, attributes);
         let local = self.flips_at_node(budget);
         writeln!(f, "{start:<12}Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
@@ -236,7 +237,8 @@ impl Summary {
         if void || (self.void && start == STATED) {
             writeln!(
                 f,
-                "            no flip at all is permitted: this says only which class a node has without flips"
+                "            no flip at all is permitted: this says only which class a {} has without flips",
+                self.target()
             )?;
         }
         if !frozen.is_empty() {
@@ -249,7 +251,7 @@ impl Summary {
     }
 
     fn flips_at_node(&self, budget: &BudgetStatement) -> String {
-        let room = Room::new(budget, self.verdicts.len() as u64, self.attributes as u64);
+        let room = Room::new(budget, self.nodes as u64, self.attributes as u64);
         match (&budget.local, room.smallest) {
             (Local::Uniform(q), _) => format!("q = {q} per node"),
             (Local::PerNode(_), Some(smallest)) if smallest == room.largest => format!("q = {smallest} for all nodes"),
@@ -293,7 +295,7 @@ impl Summary {
             Convention::Predicted => "its predicted class",
             Convention::Labels => "its label as class",
         };
-        let either = format!("a node keeps {class}, or loses it in the way that is named");
+        let either = format!("a {} keeps {class}, or loses it in the way that is named", self.target());
         let said = match stated {
             Stated::Flips(header) => {
                 let arithmetic = match &header.deployed {

@@ -69,7 +69,7 @@ pub struct Certify {
     edges_global: Option<usize>,
     #[command(flatten)]
     edges: EdgeArguments,
-    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    /// Only these nodes, or graphs where these are classified: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     /// What one bound alone certifies, without a search
@@ -235,7 +235,8 @@ impl Certify {
                 }
                 put!("{}", A::table(&summary, &found.description))?;
                 if found.interrupted {
-                    say!("interrupted after {} of {asked} nodes: {} of these alone", found.rows.len(), A::NUMBERS_ARE)?;
+                    let (done, targets) = (found.rows.len(), found.description.targets());
+                    say!("interrupted after {done} of {asked} {targets}: {} of these alone", A::NUMBERS_ARE)?;
                 }
                 if let Some(proofs) = &found.proofs {
                     put!("{proofs}")?;

@@ -92,7 +92,7 @@ impl Check {
             note!("written out: {found}: {}", to.display());
         }
         let reader = open(&self.proofs).map_err(|problem| no_proofs(&problem))?;
-        let bar = progress_bar(graph.attributes.rows, 0);
+        let bar = progress_bar(graph.targets(), 0);
         let start = std::time::Instant::now();
         let summary = check(&graph, &model, &options, reader, |nodes| bar.set_position(nodes));
         bar.finish_and_clear();
@@ -112,7 +112,7 @@ impl Check {
 /// # Errors
 /// If the file of proofs cannot be read.
 pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Path) -> Result<Value> {
-    let bar = progress_bar(graph.node_count(), 0);
+    let bar = progress_bar(graph.target_count(), 0);
     let reader = open(proofs).map_err(|problem| no_proofs(&problem))?;
     let summary = check(&graph.file(), model, options, reader, |nodes| bar.set_position(nodes));
     Ok(machine(&summary))

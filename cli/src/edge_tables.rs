@@ -88,7 +88,7 @@ impl EdgeSummary {
             1e3 * self.seconds_per_node,
             self.largest_search
         );
-        text += &limit_line(self.reasons.get(EdgeReason::Limit.name()).copied().unwrap_or(0), Some(effort));
+        text += &limit_line(self.reasons.get(EdgeReason::Limit.name()).copied().unwrap_or(0), "nodes", Some(effort));
         text
     }
 }

@@ -12,7 +12,7 @@ use gcnproof_results::record::description::Identity;
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof_run::edges::problem;
 use miette::{IntoDiagnostic, Result, miette};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments};
@@ -31,8 +31,8 @@ Exit codes: 0 done (whatever the verdict), 2 wrong usage or input.")]
 pub struct Explain {
     #[command(flatten)]
     input: Input,
-    /// The node, from 0
-    #[arg(long, value_name = "T")]
+    /// The node, from 0; of a network that classifies graphs, the graph
+    #[arg(long, value_name = "T", alias = "graph")]
     node: usize,
     /// Flips in all
     #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget", conflicts_with = "edges")]
@@ -59,9 +59,10 @@ impl Explain {
     pub fn execute(self) -> Result<u8> {
         let on_edges = self.edges.wanted(self.edges_global.map(|_| "-E"))?;
         let (graph, network, identity) = self.input.read()?;
-        if self.node >= graph.node_count() {
-            let last = graph.node_count().saturating_sub(1);
-            return Err(miette!(help = "ids run from 0", "there is no node {}: the last one is {last}", self.node));
+        if self.node >= graph.target_count() {
+            let last = graph.target_count().saturating_sub(1);
+            let what = if graph.batch().is_some() { "graph" } else { "node" };
+            return Err(miette!(help = "ids run from 0", "there is no {what} {}: the last one is {last}", self.node));
         }
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
@@ -79,9 +80,12 @@ impl Explain {
         let certifier = certifier.build();
         let told = explain(&certifier, self.node).into_diagnostic()?;
         match self.format {
-            Format::Json => say!("{}", json!({ "input": identity, "budget": record, "explanation": told }))?,
+            Format::Json => {
+                let told = explained(&graph, &told);
+                say!("{}", json!({ "input": identity, "budget": record, "explanation": told }))?;
+            }
             Format::Table => {
-                let q = certifier.budget().local(self.node);
+                let q = certifier.budget().local(graph.batch().map_or(self.node, |_| graph.nodes_of(self.node).start));
                 put!("{}", text(&graph, &told, self.global, q))?;
             }
         }
@@ -112,16 +116,42 @@ impl Explain {
     }
 }
 
+/// The explanation for machines: of a graph under the names that its rows have.
+pub fn explained(graph: &Graph, told: &Explanation) -> Value {
+    let mut value = json!(told);
+    if let (true, Some(fields)) = (graph.batch().is_some(), value.as_object_mut()) {
+        for (of_node, of_graph) in [("node", "graph"), ("degree", "edges"), ("neighbourhood", "nodes")] {
+            if let Some(field) = fields.remove(of_node) {
+                fields.insert(of_graph.into(), field);
+            }
+        }
+        fields.remove("rings");
+    }
+    value
+}
+
 /// The explanation for people.
 pub fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> String {
     let mut text = String::new();
     let class = |class: u64| class_name(Some(graph), class);
-    let name = graph.node_names().and_then(|names| names.get(told.node as usize));
+    let graphs = graph.batch().is_some();
+    let name = graph.node_names().filter(|_| !graphs).and_then(|names| names.get(told.node as usize));
     let name = name.map_or(String::new(), |name| format!(" ({name})"));
+    let target = if graphs { "graph" } else { "node" };
     let label = told.label.map_or("no label".to_string(), |label| format!("label {}", class(label)));
-    let _ = writeln!(text, "node {}{name}: predicted {}, {label}", told.node, class(told.predicted));
-    let _ = writeln!(text, "budget: {global} flips in all, {local} in this node\n");
-    let _ = writeln!(text, "neighbourhood: its logits depend on {} nodes", told.neighbourhood);
+    let _ = writeln!(text, "{target} {}{name}: predicted {}, {label}", told.node, class(told.predicted));
+    let _ = match graphs {
+        true => writeln!(text, "budget: {global} flips in all, {local} in its first node\n"),
+        false => writeln!(text, "budget: {global} flips in all, {local} in this node\n"),
+    };
+    let _ = match graphs {
+        true => writeln!(
+            text,
+            "nodes: its logits depend on {}, between which there are {} edges",
+            told.neighbourhood, told.degree
+        ),
+        false => writeln!(text, "neighbourhood: its logits depend on {} nodes", told.neighbourhood),
+    };
     for ring in &told.rings {
         let share = 100.0 * ring.predicted_alike as f64 / ring.nodes.max(1) as f64;
         let _ = writeln!(text, "  {:>2} hops {:>6} nodes, {share:>3.0} % predicted like it", ring.distance, ring.nodes);

@@ -95,8 +95,9 @@ impl Export {
         }
         let (graph, network, _) = self.input.read()?;
         let (budget, _) = self.local.budget(&graph, self.global)?;
-        if self.node >= graph.node_count() {
-            return Err(miette!("--node {}: the graph has nodes 0 to {}", self.node, graph.node_count() - 1));
+        if self.node >= graph.target_count() {
+            let targets = if graph.batch().is_some() { "graphs" } else { "nodes" };
+            return Err(miette!("--node {}: the graph has {targets} 0 to {}", self.node, graph.target_count() - 1));
         }
         if graph.normalisation().is_some() {
             return Err(miette!(

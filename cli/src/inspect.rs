@@ -137,7 +137,7 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
     let two_hops: Vec<usize> = (0..n).map(|i| two_hop_size(graph, i)).collect();
     let attributes: Vec<usize> = (0..n).map(|i| graph.attributes().row(i).len()).collect();
     let labels: Vec<u32> = (0..n).filter_map(|i| graph.label(i)).collect();
-    json!({
+    let mut told = json!({
         "file": path.display().to_string(),
         "kind": "graph",
         "nodes": n,
@@ -151,7 +151,16 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
         "labelled_nodes": labels.len(),
         "classes": labels.iter().max().map_or(0, |k| k + 1),
         "digest": graph.digest(),
-    })
+    });
+    if graph.batch().is_some() {
+        let graphs = graph.target_count();
+        told["graphs"] = graphs.into();
+        told["nodes_per_graph"] = spread((0..graphs).map(|g| graph.nodes_of(g).len()).collect());
+        if let Some(labelled) = told.as_object_mut().and_then(|fields| fields.remove("labelled_nodes")) {
+            told["labelled_graphs"] = labelled;
+        }
+    }
+    told
 }
 
 /// Does the file say what its network is?
@@ -199,7 +208,7 @@ fn describe_pair(paths: Paths, graph: &Graph, network: &Network, logits: Option<
     let mut right = 0;
     let mut labelled = 0;
     let mut sizes = Vec::new();
-    for node in 0..graph.node_count() {
+    for node in 0..graph.target_count() {
         slice.cut(network, network.depth(), node);
         sizes.push(slice.nodes(1).len());
         if let Some(label) = graph.label(node) {

@@ -97,15 +97,19 @@ impl Comparison {
         theirs: &DenseMatrix,
         precision: Precision,
     ) -> Result<Comparison> {
-        let (nodes, classes) = (graph.node_count(), network.class_count());
+        let (nodes, classes) = (graph.target_count(), network.class_count());
+        let targets = if graph.batch().is_some() { "graphs" } else { "nodes" };
         if (theirs.rows, theirs.columns) != (nodes, classes) {
             let turned = (theirs.rows, theirs.columns) == (classes, nodes);
-            let help =
-                if turned { "save them transposed (`.T`)" } else { "save the logits of all nodes of this graph" };
+            let help = match (turned, targets) {
+                (true, _) => "save them transposed (`.T`)",
+                (false, "graphs") => "save the logits of all graphs of this file",
+                (false, _) => "save the logits of all nodes of this graph",
+            };
             let (rows, columns) = (theirs.rows, theirs.columns);
             return Err(miette!(
                 help = help,
-                "--logits {file}: is {rows} by {columns}, but the graph has {nodes} nodes and the model {classes} classes"
+                "--logits {file}: is {rows} by {columns}, but the graph has {nodes} {targets} and the model {classes} classes"
             ));
         }
         let representations = forward(graph, network);

@@ -36,7 +36,8 @@ pub fn table<A: Tabled>(
 ) -> String {
     let Wording { changes, width, value, list } = shown;
     let mut text = String::new();
-    let _ = writeln!(text, "{:>8}  {:<9}{:<width$}{changes}", "node", "classes", "worst-case margin");
+    let target = if rows.first().is_some_and(|row| row.graphs) { "graph" } else { "node" };
+    let _ = writeln!(text, "{target:>8}  {:<9}{:<width$}{changes}", "classes", "worst-case margin");
     let count: usize = rows.iter().map(|row| row.margins.len()).sum();
     let pairs = rows.iter().flat_map(|row| row.margins.iter().enumerate().map(move |(at, margin)| (row, at, margin)));
     for (row, at, margin) in pairs.take(LINES) {

@@ -55,6 +55,13 @@ impl Partition {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         let graph = self.files.options.read(&self.graph)?;
+        if graph.batch().is_some() {
+            return Err(miette!(
+                help = "certify the file as it is, or save some of its graphs as a file of their own",
+                "{}: has a `batch` of graphs, which are not cut into parts",
+                self.graph.display()
+            ));
+        }
         let hops = match (&self.model, self.hops) {
             (Some(model), _) => self.hops_of(model, &graph)?,
             (None, hops) => hops.unwrap_or_default().into(),

@@ -47,7 +47,7 @@ pub struct Radius {
     /// With --edges: nothing above this E is tried (in Python, nothing above 40 unless said) [default: 1000]
     #[arg(long = "max-E", value_name = "N", value_parser = edges::removals, help_heading = "Edges", hide_short_help = true, allow_negative_numbers = true)]
     max_edges: Option<usize>,
-    /// Only these nodes: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    /// Only these nodes, or graphs where these are classified: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     #[command(flatten)]
@@ -144,12 +144,13 @@ impl Radius {
                 )?;
             }
             Format::Table if found.interrupted => say!(
-                "interrupted after {} of {asked} nodes: no mean and no percentiles{}",
+                "interrupted after {} of {asked} {}: no mean and no percentiles{}",
                 found.rows.len(),
+                found.description.targets(),
                 A::EASY_FIRST
             )?,
             Format::Table => {
-                print_table(&summary, &A::WORDS)?;
+                print_table(&summary, &A::WORDS, found.description.targets())?;
                 let open = found.rows.iter().filter(|row| is_open(row.certified, row.attacked, limit)).count();
                 if let (1.., Effort::Complete(limits), false) = (open, effort, deployed) {
                     say!(
@@ -193,7 +194,7 @@ fn summarise(radii: &[(Option<u64>, Option<u64>)], limit: usize, words: &Words) 
     summary
 }
 
-fn print_table(summary: &Value, words: &Words) -> Result<()> {
+fn print_table(summary: &Value, words: &Words, targets: &str) -> Result<()> {
     let limit = summary["limit"].as_u64().unwrap_or(u64::MAX);
     // Nodes that are certified up to the limit, or not attacked there, have larger numbers than were looked at.
     let beyond = |count: &Value| count.as_u64() > Some(0);
@@ -218,7 +219,7 @@ fn print_table(summary: &Value, words: &Words) -> Result<()> {
         say!("")?;
     }
     say!(
-        "\n{} nodes; the radius is known exactly for {}; no attack with up to {limit} {} was found for {}",
+        "\n{} {targets}; the radius is known exactly for {}; no attack with up to {limit} {} was found for {}",
         summary["nodes"],
         summary["exact"],
         words.things,

@@ -32,7 +32,10 @@ pub struct Group {
 /// The summary of a `certify` run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// All nodes.
+    /// What rows are about: nodes or graphs.
+    #[serde(skip)]
+    pub targets: &'static str,
+    /// All of them.
     pub all: Group,
     /// The labelled ones.
     pub labelled: Group,
@@ -112,12 +115,12 @@ fn rows_of(steps: &[Step], name: &str) -> usize {
 }
 
 /// Says that nodes were given up at a limit, and at which; empty if none was.
-pub fn limit_line(nodes: usize, effort: Option<EffortRecord>) -> String {
+pub fn limit_line(nodes: usize, targets: &str, effort: Option<EffortRecord>) -> String {
     match effort {
         Some(effort) if nodes > 0 => {
             let limit = limit_words(&limits(effort.time_limit, effort.node_limit));
             format!(
-                "the search for {nodes} nodes was stopped at {limit}; --complete has none, --time-limit sets another\n"
+                "the search for {nodes} {targets} was stopped at {limit}; --complete has none, --time-limit sets another\n"
             )
         }
         _ => String::new(),
@@ -175,6 +178,7 @@ impl Summary {
             rows.iter().map(which).try_fold(0, |count, certifies| Some(count + usize::from(certifies?)))
         };
         Summary {
+            targets: if rows.first().is_some_and(|row| row.graphs) { "graphs" } else { "nodes" },
             all: Group::new(rows.iter()),
             labelled: Group::new(rows.iter().filter(|row| labelled.contains(&row.node))),
             unlabelled: Group::new(rows.iter().filter(|row| !labelled.contains(&row.node))),
@@ -217,7 +221,7 @@ impl Summary {
         let _ = writeln!(
             text,
             "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
-            "", "nodes", "robust", "non-robust", "undecided", "accuracy", "mean margin"
+            "", self.targets, "robust", "non-robust", "undecided", "accuracy", "mean margin"
         );
         // Where all nodes are labelled, or none is, the parts repeat the whole.
         let parts = self.labelled.nodes.min(self.unlabelled.nodes);
@@ -240,7 +244,8 @@ impl Summary {
         }
         let _ = writeln!(
             text,
-            "\nmargin: how far (in logits) the class stays ahead of all others under the worst attack, at least; the mean is over nodes"
+            "\nmargin: how far (in logits) the class stays ahead of all others under the worst attack, at least; the mean is over {}",
+            self.targets
         );
         for (name, count) in
             [("the paper's bound", self.certified_by_paper), ("our anchored bound", self.certified_by_anchored)]
@@ -249,7 +254,7 @@ impl Summary {
                 let _ = writeln!(text, "certified by {name} alone: {count}");
             }
         }
-        let _ = writeln!(text, "\n{:<24}{:>8}{:>12}{:>14}", "decided by", "nodes", "seconds", "tree nodes");
+        let _ = writeln!(text, "\n{:<24}{:>8}{:>12}{:>14}", "decided by", self.targets, "seconds", "tree nodes");
         for (name, steps) in SHOWN {
             let of: Vec<&Step> = self.steps.iter().filter(|step| steps.contains(&step.step)).collect();
             let (nodes, tree): (usize, u64) =
@@ -261,7 +266,7 @@ impl Summary {
         }
         text.push('\n');
         let given_up = rows_of(&self.steps, "given up at a limit");
-        text += &limit_line(given_up, effort);
+        text += &limit_line(given_up, self.targets, effort);
         if self.ties > 0 {
             let _ = writeln!(text, "ties (worst margin found is exactly 0): {}", self.ties);
         }
@@ -276,16 +281,18 @@ impl Summary {
                 deployed.predictions_that_depend
             );
             if let Some(error) = deployed.median_error {
-                let _ = writeln!(text, "rounding moves a margin by at most {error:.2e} (median over nodes)");
+                let _ = writeln!(text, "rounding moves a margin by at most {error:.2e} (median over {})", self.targets);
             }
         }
-        let rate = run::rate(self.computed as u64, self.seconds);
+        let (rate, targets) = (run::rate(self.computed as u64, self.seconds), self.targets);
         let _ = match (self.all.nodes.saturating_sub(self.computed), self.computed) {
-            (0, computed) => writeln!(text, "{:.2} s, {computed} nodes, {rate}", self.seconds),
-            (before, 0) => writeln!(text, "{:.2} s; all {before} nodes were there before", self.seconds),
-            (before, computed) => {
-                writeln!(text, "{:.2} s, {computed} nodes, {rate}; {before} nodes were there before", self.seconds)
-            }
+            (0, computed) => writeln!(text, "{:.2} s, {computed} {targets}, {rate}", self.seconds),
+            (before, 0) => writeln!(text, "{:.2} s; all {before} {targets} were there before", self.seconds),
+            (before, computed) => writeln!(
+                text,
+                "{:.2} s, {computed} {targets}, {rate}; {before} {targets} were there before",
+                self.seconds
+            ),
         };
         text
     }

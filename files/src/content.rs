@@ -26,7 +26,11 @@ pub struct GraphFile {
     pub categories: Option<Arc<Categories>>,
     /// What the network reads of them.
     pub normalisation: Normalisation,
-    /// The class of each node, if the file has `labels`; a negative label is `None`.
+    /// The graph that each node belongs to, where whole graphs are classified: ascending from 0 without gaps, and no edge leads from
+    /// one graph to another.
+    pub batch: Option<Vec<u32>>,
+    /// The class of each node, if the file has `labels`; a negative label is `None`. Where there is a `batch`, the class of each graph,
+    /// and `None` in the rows that are left.
     pub labels: Option<Vec<Option<u32>>>,
     /// One name for each node.
     pub node_names: Option<Vec<String>>,
@@ -43,6 +47,8 @@ pub struct GraphFile {
     /// is the same. If attributes have groups, the first bytes are `gcnproof-graph-v3\n`, the number of attributes of the file,
     /// and for each of them the number of its group as u64 (2^64 - 1 if it is in none), groups being numbered in the order of
     /// their numbers in the file.
+    ///
+    /// If there is a batch, these bytes follow all others: `batch\n`, and each node's graph as u64.
     pub digest: String,
     /// What a user should be told: what was left out, and what was changed on request.
     pub notes: Vec<String>,

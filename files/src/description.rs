@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::chain::{self, Layer, Source, Term};
 use crate::operators::{Operators, wrong};
 use crate::tensors::{Tensor, Tensors};
-use crate::{DenseMatrix, Described, FileError, LayerFile, Precision, SparseMatrix};
+use crate::{DenseMatrix, Described, FileError, LayerFile, Precision, SparseMatrix, levels};
 
 /// The key of the metadata.
 pub(crate) const KEY: &str = "gcnproof.network";
@@ -295,6 +295,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
         _ => Precision::Mixed,
     };
     let (layers, described) = chain::chain(layers).map_err(|problem| wrong(file, KEY, problem))?;
+    levels::check(&layers).map_err(|problem| wrong(file, KEY, problem))?;
     Ok(Said { layers, described, precision, matrices: operators.matrices() })
 }
 

@@ -1,17 +1,12 @@
 //! SHA-256 over what a file means, so that recompressing it changes nothing.
 
-use crate::{Categories, Described, LayerFile, Normalisation, Pattern, SparseMatrix};
+use crate::{Described, GraphFile, LayerFile, Normalisation, Pattern, SparseMatrix};
 use sha2::{Digest, Sha256};
 
 /// See [`crate::GraphFile::digest`] for the byte layout.
-pub(crate) fn graph(
-    adjacency: &Pattern,
-    attributes: &Pattern,
-    normalisation: Normalisation,
-    categories: Option<&Categories>,
-    labels: Option<&[Option<u32>]>,
-) -> String {
-    let mut seal = match (normalisation, categories) {
+pub(crate) fn graph(graph: &GraphFile) -> String {
+    let GraphFile { adjacency, attributes, labels, batch, .. } = graph;
+    let mut seal = match (graph.normalisation, &graph.categories) {
         (_, Some(categories)) => {
             let mut seal = Seal::new(b"gcnproof-graph-v3\n");
             seal.number(categories.attributes() as u64);
@@ -37,6 +32,10 @@ pub(crate) fn graph(
                 seal.number(label.map_or(u64::MAX, u64::from));
             }
         }
+    }
+    if let Some(batch) = batch {
+        seal.bytes(b"batch\n");
+        batch.iter().for_each(|&of| seal.number(u64::from(of)));
     }
     seal.finish()
 }

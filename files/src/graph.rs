@@ -3,7 +3,7 @@
 use crate::part::{self, GraphOrPart};
 use crate::parts::{LAYOUT, Reader};
 use crate::source::{self, Kind};
-use crate::{Categories, FileError, GraphFile, GraphOptions, Normalisation, Pattern, digest};
+use crate::{Categories, FileError, GraphFile, GraphOptions, Normalisation, Pattern, batch, digest};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,10 +51,33 @@ impl GraphFile {
         GraphFile { attributes, attribute_names, categories: None, ..self }.sealed()
     }
 
+    /// The same with its digest.
     fn sealed(self) -> GraphFile {
-        let GraphFile { adjacency, attributes, normalisation, categories, labels, .. } = &self;
-        let digest = digest::graph(adjacency, attributes, *normalisation, categories.as_deref(), labels.as_deref());
-        GraphFile { digest, ..self }
+        GraphFile { digest: digest::graph(&self), ..self }
+    }
+
+    /// The same as a batch of graphs: for each node the graph that it belongs to. Labels are those of the graphs; what stands behind
+    /// them is left out.
+    ///
+    /// # Errors
+    /// In words, if that is no batch of this graph.
+    pub fn batched(self, batch: Vec<u32>) -> Result<GraphFile, String> {
+        let wrong = batch::check(&batch, &self.adjacency);
+        wrong.map_err(|(node, problem, _)| format!("the batch at node {node} {problem}"))?;
+        let labels = self.labels.map(|labels| batch::padded(labels, batch::count(&batch), batch.len()));
+        Ok(GraphFile { batch: Some(batch), labels, ..self }.sealed())
+    }
+
+    /// How many graphs there are, where whole graphs are classified.
+    #[must_use]
+    pub fn graphs(&self) -> Option<usize> {
+        self.batch.as_deref().map(batch::count)
+    }
+
+    /// The rows of the logits that mean something: as many as graphs where whole graphs are classified, else as many as nodes.
+    #[must_use]
+    pub fn targets(&self) -> usize {
+        self.graphs().unwrap_or(self.adjacency.rows)
     }
 }
 
@@ -134,7 +157,10 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         });
     }
     let (attributes, normalisation) = reader.attributes(name, &entry, attributes, options)?;
-    let labels = reader.labels(adjacency.rows)?;
+    let batch = batch::read(&mut reader, &adjacency)?;
+    let graphs = batch.as_deref().map(batch::count);
+    let labels = reader.labels(adjacency.rows, graphs)?;
+    let labels = labels.map(|labels| batch::padded(labels, graphs.unwrap_or(adjacency.rows), adjacency.rows));
     let node_names = reader.names("node_names", Some((adjacency.rows, "nodes")))?;
     let attribute_names = reader.names("attr_names", Some((attributes.columns, "attributes")))?;
     let class_names = reader.names("class_names", None)?;
@@ -163,6 +189,7 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         adjacency,
         attributes,
         normalisation,
+        batch,
         labels,
         node_names,
         attribute_names,

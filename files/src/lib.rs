@@ -36,6 +36,7 @@
 
 mod archive;
 mod array;
+mod batch;
 mod categories;
 mod chain;
 mod chosen;
@@ -48,6 +49,7 @@ mod graph;
 mod header;
 mod integers;
 mod layers;
+mod levels;
 mod logits;
 mod matrix;
 mod model;

@@ -246,7 +246,8 @@ impl<'bytes> Reader<'bytes> {
         Ok((matrix.pattern(), Normalisation::None))
     }
 
-    pub fn labels(&mut self, nodes: usize) -> Result<Option<Vec<Option<u32>>>, FileError> {
+    /// The labels of the nodes; of the graphs, if there are so many.
+    pub fn labels(&mut self, nodes: usize, graphs: Option<usize>) -> Result<Option<Vec<Option<u32>>>, FileError> {
         let Some(name) = LABELS.into_iter().find(|name| self.archive.has(name)) else { return Ok(None) };
         let array = self.take(name)?;
         if let &[rows, columns] = array.shape() {
@@ -256,7 +257,14 @@ impl<'bytes> Reader<'bytes> {
             ));
         }
         let length = array.flat()?;
-        if length != nodes {
+        if let Some(graphs) = graphs.filter(|&graphs| graphs != length) {
+            return Err(array.misshapen(
+                format!("has {length} numbers, but `batch` says that there are {graphs} graphs"),
+                "save one label for each graph, negative where it is unknown; without `batch`, one for each node"
+                    .into(),
+            ));
+        }
+        if graphs.is_none() && length != nodes {
             return Err(array.misshapen(
                 format!("has {length} numbers, but the graph has {nodes} nodes"),
                 "save one label for each node, negative where it is unknown".into(),
@@ -272,12 +280,14 @@ impl<'bytes> Reader<'bytes> {
         labels.collect::<Result<_, _>>().map(Some)
     }
 
+    /// An array, if the file has it.
+    pub fn optional(&mut self, name: &str) -> Result<Option<Array>, FileError> {
+        if self.archive.has(name) { self.take(name).map(Some) } else { Ok(None) }
+    }
+
     /// A list of integers, if the file has it.
     pub fn optional_integers(&mut self, name: &str) -> Result<Option<Vec<i64>>, FileError> {
-        if !self.archive.has(name) {
-            return Ok(None);
-        }
-        let array = self.take(name)?;
+        let Some(array) = self.optional(name)? else { return Ok(None) };
         array.flat()?;
         array.integers().map(Some)
     }

@@ -69,7 +69,12 @@ fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>
     if graph.normalisation.is_some() {
         npz.integers("attr_normalised", std::iter::once(u64::from(graph.normalisation.bits())))?;
     }
+    if let Some(batch) = &graph.batch {
+        npz.integers("batch", batch.iter().map(|&of| u64::from(of)))?;
+    }
     if let Some(labels) = &graph.labels {
+        // Of a batch only the first rows are those of graphs.
+        let labels = labels.get(..graph.targets()).unwrap_or(labels);
         let numbers = labels.iter().map(|label| label.map_or(-1, i64::from));
         npz.array("labels", "<i8", labels.len(), numbers.flat_map(i64::to_le_bytes))?;
     }

@@ -13,6 +13,8 @@ pub enum Area {
     Rows,
     /// Changed categories of one-hot attributes, on described networks.
     Categories,
+    /// Flipped attributes, on networks that classify graphs.
+    Graphs,
     /// Removed edges.
     Edges,
     /// One attack for the whole graph.
@@ -24,7 +26,7 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 8] = [
+pub const AREAS: [Area; 9] = [
     Area::Flips,
     Area::Terms,
     Area::Rows,
@@ -33,6 +35,7 @@ pub const AREAS: [Area; 8] = [
     Area::Collective,
     Area::Deployed,
     Area::Questions,
+    Area::Graphs,
 ];
 
 impl Area {
@@ -43,6 +46,7 @@ impl Area {
             Area::Terms => "terms",
             Area::Rows => "rows",
             Area::Categories => "categories",
+            Area::Graphs => "graphs",
             Area::Edges => "edges",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
@@ -57,6 +61,7 @@ impl Area {
             Area::Terms => 14,
             Area::Rows => 14,
             Area::Categories => 10,
+            Area::Graphs => 14,
             Area::Edges => 20,
             Area::Collective => 16,
             Area::Deployed => 14,

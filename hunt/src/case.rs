@@ -107,6 +107,11 @@ impl Case {
         self.graph.attributes.rows
     }
 
+    /// Number of rows of logits: nodes, or graphs where these are classified.
+    pub fn targets(&self) -> usize {
+        self.graph.batch.as_ref().and_then(|batch| batch.last()).map_or(self.nodes(), |&last| last as usize + 1)
+    }
+
     /// Number of attributes that the network reads.
     pub fn attributes(&self) -> usize {
         self.graph.categories.as_ref().map_or(self.graph.attributes.columns, |categories| categories.attributes())

@@ -211,6 +211,26 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                 }
             }
         }
+        Area::Graphs => {
+            let mut records = Vec::new();
+            // A batch is one small problem.
+            for part in 0..16 {
+                records.extend(match terms::graphs::generate(settings.seed, number * 16 + part) {
+                    Ok(case) => {
+                        let attacks = usize::from(settings.attacked > 0 && random.below(settings.attacked.min(4)) == 0);
+                        terms::look::look(area, &case, attacks, &mut random, counts.area(area))
+                    }
+                    Err(problem) => {
+                        let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
+                        vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
+                    }
+                });
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
         Area::Collective => {
             let mut records = Vec::new();
             for graph in 0..10 {

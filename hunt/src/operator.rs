@@ -35,6 +35,11 @@ pub fn rows(case: &Case, rule: &Rule) -> Rows {
         Rule::Named("mean+self") => each(&with_self, &|i, _| 1.0 / with_self(i).len() as f64),
         Rule::Named("sum") => each(&file, &|_, _| 1.0),
         Rule::Named("sum+self") => each(&with_self, &|_, _| 1.0),
+        Rule::Named(rule @ ("pool-sum" | "pool-mean")) => {
+            let batch = case.graph.batch.clone().unwrap_or_default();
+            let nodes = |g: usize| (0..count).filter(|&n| batch[n] as usize == g).collect::<Vec<usize>>();
+            each(&nodes, &|g, _| if *rule == "pool-mean" { 1.0 / nodes(g).len() as f64 } else { 1.0 })
+        }
         Rule::Named(_) => each(&|i| vec![i], &|_, _| 1.0),
     }
 }

@@ -151,7 +151,7 @@ impl Player {
         let mut workspace = Workspace::default();
         let mut given_up = 0;
         let end = Instant::now() + CASE.0 + CASE.1 * case.nodes() as u32;
-        for node in 0..case.nodes() {
+        for node in 0..case.targets() {
             let label = self.graph.label(node).map(|label| label as usize);
             if case.labels && label.is_none_or(|label| label >= case.classes()) {
                 continue;

@@ -110,7 +110,8 @@ impl<'a> Oracle<'a> {
 
     /// The truth of every node.
     pub fn all(&self) -> Vec<Truth> {
-        self.case.components.iter().flat_map(|range| self.component(range.clone())).collect()
+        let rows = self.case.components.iter().flat_map(|range| self.component(range.clone()));
+        rows.take(self.case.targets()).collect()
     }
 
     /// The truth of all nodes of a component.

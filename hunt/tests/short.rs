@@ -107,6 +107,11 @@ fn nothing_is_found_about_described_networks() {
 }
 
 #[test]
+fn nothing_is_found_about_graphs() {
+    short(Area::Graphs, 1_500, |counts| usual(counts, [1_200, 1_000, 1_000, 300, 100]));
+}
+
+#[test]
 fn nothing_is_found_about_executions() {
     short(Area::Deployed, 600, |counts| {
         let mut least = usual(counts, [1_500, 150, 2_000, 300, 300]);

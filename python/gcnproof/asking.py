@@ -86,7 +86,7 @@ class Asked:
             raise InputError("class_='labels', but the graph has no labels", "give some (data.y, or Graph(…, labels)), or say class_='predicted'")
         flips = self.attack if isinstance(self.attack, Flips) else None
         return self.attack._native(graph), {
-            "nodes": chosen(self.nodes, graph.node_count),
+            "nodes": chosen(self.nodes, graph.target_count),
             "class_": self.class_,
             # What one bound certifies is asked without a search, unless `complete` says otherwise.
             "complete": (False if flips and flips.bound != "best" else None) if self.complete is None else bool(self.complete),

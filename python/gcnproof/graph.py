@@ -33,12 +33,16 @@ class Graph:
     dense. Both entries of an edge are given; self-loops are kept. `labels` has one class for each node, or None; a negative one is no
     label. Parts are not copied where they have the right form already: do not change them afterwards.
 
+    Many small graphs are one graph without edges between them: `batch` has the graph of each node, ascending from 0, as PyTorch Geometric's
+    Batch has it. Then whole graphs are classified, and `labels` has one class for each graph.
+
     `symmetrize=True` adds the missing direction of every edge, `unweight=True` takes every weight that is not 0 as 1,
     `binarize=True` every attribute that is not 0.
     """
 
     _division: Division | None = None
     _groups: list[int] | None = None
+    _batch: np.ndarray | None = None
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Graph:
         attributes: Any,
         labels: Any = None,
         *,
+        batch: Any = None,
         node_names: Sequence[str] | None = None,
         attribute_names: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
@@ -85,7 +90,8 @@ class Graph:
             adjacency = _ones(_csr(adjacency + adjacency.T, "adjacency"), "adjacency", True, "")
         self._adjacency: Any = adjacency
         self._attributes: Any = attributes
-        self._labels = None if labels is None else _labels(labels, nodes)
+        self._batch = None if batch is None else _batch(batch, nodes)
+        self._labels = None if labels is None else _labels(labels, self.target_count, "nodes" if batch is None else "graphs")
         self._names = (_list(node_names), _list(attribute_names), _list(class_names))
         self._check_names()
         self._handle: _native.Graph | None = None
@@ -137,7 +143,8 @@ class Graph:
                 "Graph.from_data(data, unweight=True)",
             )
         adjacency.data[:] = 1
-        return cls(adjacency, x, getattr(data, "y", None), symmetrize=symmetrize, unweight=unweight, binarize=binarize)
+        repairs = {"symmetrize": symmetrize, "unweight": unweight, "binarize": binarize}
+        return cls(adjacency, x, getattr(data, "y", None), batch=getattr(data, "batch", None), **repairs)
 
     def _check_names(self) -> None:
         """Raises where names are too many or too few."""
@@ -156,7 +163,7 @@ class Graph:
         """A graph that the native module has read; its matrices are made when somebody asks for them."""
         graph = cls.__new__(cls)
         graph._adjacency = graph._attributes = None
-        graph._labels = handle.labels()
+        graph._labels, graph._batch = handle.labels(), handle.batch()
         graph._names = handle.names()
         graph._handle = handle
         if handle.normalised is not None:
@@ -192,7 +199,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         parts = {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names}
-        return {**parts, "_division": self._division, "_groups": self._groups, "_handle": None}
+        return {**parts, "_division": self._division, "_groups": self._groups, "_batch": self._batch, "_handle": None}
 
     def _native(self) -> _native.Graph:
         """The same graph in the native module, made when it is first needed."""
@@ -205,6 +212,7 @@ class Graph:
                 self._names,
                 self.normalised,
                 self._groups,
+                self._batch,
             )
         return self._handle
 
@@ -238,8 +246,23 @@ class Graph:
         return self._native().category_changes
 
     @property
+    def batch(self) -> np.ndarray | None:
+        """The graph of each node, where whole graphs are classified."""
+        return self._batch
+
+    @property
+    def graph_count(self) -> int | None:
+        """How many graphs there are, where whole graphs are classified."""
+        return None if self._batch is None else int(self._batch[-1]) + 1
+
+    @property
+    def target_count(self) -> int:
+        """How many rows logits have: as many as graphs where these are classified, else as many as nodes."""
+        return self.node_count if self._batch is None else int(self._batch[-1]) + 1
+
+    @property
     def labels(self) -> np.ndarray | None:
-        """The class of each node, below 0 where there is none."""
+        """The class of each node, or of each graph where these are classified, below 0 where there is none."""
         return self._labels
 
     @property
@@ -279,7 +302,8 @@ class Graph:
     def __repr__(self) -> str:
         labels = "no labels" if self._labels is None else f"{int((self._labels >= 0).sum())} labels"
         divided = "" if self.normalised is None else f" (rows divided by their sums in float{self.normalised})"
-        return f"Graph({self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes{divided}, {labels})"
+        graphs = "" if self._batch is None else f"{self.graph_count} graphs, "
+        return f"Graph({graphs}{self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes{divided}, {labels})"
 
 
 def _array(values: Any) -> np.ndarray:
@@ -403,13 +427,26 @@ def _ones(matrix: Any, what: str, changed: bool, remedy: str) -> Any:
     raise InputError(f"the {what} at ({row}, {int(matrix.indices[at])}) is {matrix.data[at]}, neither 0 nor 1", remedy)
 
 
-def _labels(labels: Any, nodes: int) -> np.ndarray:
+def _batch(batch: Any, nodes: int) -> np.ndarray:
+    """The graph of each node as integers: ascending from 0 without gaps."""
+    found = _array(batch)
+    remedy = "give the number of its graph for each node, ascending from 0 without gaps, as PyTorch Geometric's Batch has it"
+    if found.shape != (nodes,) or found.dtype.kind not in "iu":
+        raise InputError(f"the batch is an array of {found.dtype} with the sides {found.shape}, and there are {nodes} nodes", remedy)
+    steps = np.diff(found)
+    if found[0] != 0 or ((steps != 0) & (steps != 1)).any():
+        at = 0 if found[0] != 0 else int(np.flatnonzero((steps != 0) & (steps != 1))[0]) + 1
+        raise InputError(f"batch[{at}] is {found[at]}" + (f", after {found[at - 1]}" if at else ""), remedy)
+    return np.ascontiguousarray(found, np.int64)
+
+
+def _labels(labels: Any, nodes: int, targets: str = "nodes") -> np.ndarray:
     """Labels as integers."""
     found = _array(labels)
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.shape != (nodes,):
-        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} nodes")
+        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} {targets}")
     if found.dtype.kind not in "iu":
         whole = found.astype(np.int64) if found.dtype.kind in "fb" and np.isfinite(found).all() else None
         if whole is None or (whole != found).any():

@@ -17,6 +17,9 @@ from .errors import InvalidNetwork
 RULES = ("gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity")
 """The operators that have a name."""
 
+READOUTS = ("pool-sum", "pool-mean")
+"""Operators whose rows are graphs: the sum or mean over the nodes of each."""
+
 
 @dataclass(eq=False)
 class Polynomial:
@@ -56,7 +59,7 @@ class Term:
 class Layer:
     """A layer: the sum of its terms and its bias, then the activation.
 
-    `bias` is one number for each unit, or nodes × units. `activation` is `"relu"`, `"none"`, or a list with one of them for each unit.
+    `bias` is one number for each unit, or nodes × units (behind a readout row g is that of graph g, and the rows left are 0). `activation` is `"relu"`, `"none"`, or a list with one of them for each unit.
     `bias_magnitude` and `bias_roundings` are for the bias what `magnitude` and `roundings` are for a Term.
     """
 
@@ -126,6 +129,11 @@ class Network:
             if layer.bias is not None and layer.bias.ndim == 2:
                 return layer.bias.shape[0]
         return None
+
+    @property
+    def has_readout(self) -> bool:
+        """Does it classify graphs?"""
+        return any(isinstance(term.operator, str) and term.operator in READOUTS for layer in self.layers for term in layer.terms)
 
     @property
     def _output(self) -> str:
@@ -336,8 +344,10 @@ def _check_operator(at: str, operator: Any) -> int | None:
             raise InvalidNetwork(f"{at}: a polynomial of a polynomial: multiply it out")
     base = operator.base if isinstance(operator, Polynomial) else operator
     if isinstance(base, str):
-        if base not in RULES and not base.startswith("poly("):
-            raise InvalidNetwork(f"{at}: the operator {base!r} is none of {', '.join(RULES)}, poly(RULE;c0,c1,…) or a sparse matrix")
+        if base in READOUTS and isinstance(operator, Polynomial):
+            raise InvalidNetwork(f"{at}: a polynomial of {base}, which leads from nodes to graphs and has no powers")
+        if base not in RULES + READOUTS and not base.startswith("poly("):
+            raise InvalidNetwork(f"{at}: the operator {base!r} is none of {', '.join(RULES + READOUTS)}, poly(RULE;c0,c1,…) or a sparse matrix")
         return None
     if not hasattr(base, "tocsr"):
         if base is None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .table import Column, Row, Table, axes_of
+from .table import ALIASES, Column, Row, Table, axes_of
 
 
 class Margin(NamedTuple):
@@ -56,6 +56,11 @@ class NodeResult:
         return (self.deployed or self.verdict) == "robust"
 
     @property
+    def graph(self) -> int:
+        """The same as `node`: the graph, where graphs are classified."""
+        return self.node
+
+    @property
     def neighbourhood(self) -> int:
         """The same as `relevant`: nodes whose attributes its logits depend on."""
         return self.relevant
@@ -82,10 +87,11 @@ class Radius:
 class _Nodes(Table[Row]):
     """Rows about nodes."""
 
-    node = Column("node", "The nodes, rising.")
+    node = Column("node", "The nodes, rising; where graphs are classified, the same as `graph`.")
+    graph = Column("graph", "The graphs, rising, where these are classified.")
     label = Column("label", "Their labels, −1 where there is none.")
     predicted = Column("predicted", "The classes predicted without changes.")
-    degree = Column("degree", "Neighbours, the node itself not counted.")
+    degree = Column("degree", "Neighbours, the node itself not counted; of a graph its edges.")
 
     @property
     def _execution(self) -> str:
@@ -97,7 +103,7 @@ class _Nodes(Table[Row]):
         """What rows of all kinds have."""
         edges = self._edges
         return {
-            **{name: row[name] for name in ("node", "label", "predicted", "degree", "seconds")},
+            **{name: row[name if name in row else ALIASES[name]] for name in ("node", "label", "predicted", "degree", "seconds")},
             "relevant": row["relevant_edges" if edges else "neighbourhood"],
             "witness": [(a, b) for a, b in row["witness"]],
         }
@@ -160,7 +166,7 @@ class Results(_Nodes[NodeResult]):
         known = self.label >= 0
         margins = self.margin[np.isfinite(self.margin)]
         return {
-            "nodes": len(self),
+            f"{self._target}s": len(self),
             **self._counts(self.asked),
             **({} if self.deployed is None else {"exact": self._counts(self.verdict)}),
             "accuracy": float((self.label[known] == self.predicted[known]).mean()) if known.any() else None,
@@ -189,7 +195,7 @@ class Results(_Nodes[NodeResult]):
     def __repr__(self) -> str:
         open_ = "" if self.complete else f" of {self._rows.total}"
         told = [f"{what}{': ' if what else ''}" + ", ".join(f"{n} {kind.replace('_', '-')}" for kind, n in counts.items()) for what, counts in self._parts()]
-        return f"Results({len(self)}{open_} nodes, {self._budget()}: {'; '.join(told)})"
+        return f"Results({len(self)}{open_} {self._target}s, {self._budget()}: {'; '.join(told)})"
 
     def __str__(self) -> str:
         found = self.summary()
@@ -202,7 +208,7 @@ class Results(_Nodes[NodeResult]):
         if found["accuracy"] is not None:
             lines.append(f"{'accuracy':<12}{found['accuracy']:>8.3f}")
         if not found["complete"]:
-            lines.append(f"{len(self)} of {self._rows.total} nodes: the run was interrupted")
+            lines.append(f"{len(self)} of {self._rows.total} {self._target}s: the run was interrupted")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -228,20 +234,20 @@ class Results(_Nodes[NodeResult]):
                 f"<tr><td>{self.node[at]}</td><td>{html.escape(str(name))}</td>{deployed}{cell(self.verdict[at])}"
                 f"<td>{html.escape(str(self.reason[at])).replace('_', ' ')}</td><td>{self.margin[at]:.4g}</td></tr>"
             )
-        more = f"<p>… and {len(self) - 8} more nodes</p>" if len(self) > 8 else ""
+        more = f"<p>… and {len(self) - 8} more {self._target}s</p>" if len(self) > 8 else ""
         part = "" if self.complete else f" of {self._rows.total}, interrupted"
         told = "" if accuracy is None else f", accuracy {accuracy:.3f}"
         deployed = "" if self.deployed is None else "<th>as deployed</th>"
         return (
-            f"<div><p><b>{len(self)} nodes{part}</b>, {html.escape(self._budget())}{told}</p>{bars}"
-            f"<table><tr><th>node</th><th>predicted</th>{deployed}<th>verdict</th><th>by</th><th>margin ≥</th></tr>{rows}</table>{more}</div>"
+            f"<div><p><b>{len(self)} {self._target}s{part}</b>, {html.escape(self._budget())}{told}</p>{bars}"
+            f"<table><tr><th>{self._target}</th><th>predicted</th>{deployed}<th>verdict</th><th>by</th><th>margin ≥</th></tr>{rows}</table>{more}</div>"
         )
 
     def plot(self, ax: Any = None) -> Any:
         """Draws how many nodes have each of the verdicts that were asked for; returns the axes of matplotlib."""
         ax, counts = axes_of(ax), self._counts(self.asked)
         ax.bar([kind.replace("_", "-") for kind in counts], list(counts.values()), color=[VERDICTS[kind] for kind in counts])
-        ax.set_ylabel("nodes")
+        ax.set_ylabel(f"{self._target}s")
         ax.set_title(self._budget() + (f" ({self._execution})" if self._execution else ""))
         return ax
 
@@ -272,7 +278,7 @@ class Radii(_Nodes[Radius]):
         known = self.certified[self.certified >= 0]
         limit = self.run.get("max_global")
         return {
-            "nodes": len(self),
+            f"{self._target}s": len(self),
             "mean_certified": float(known.mean()) if len(known) else None,
             "median_certified": float(np.median(known)) if len(known) else None,
             "exact": int(self.exact.sum()),
@@ -289,7 +295,7 @@ class Radii(_Nodes[Radius]):
         if not found["at_limit"]:
             return ""
         name = "Edges(remove=…)" if self._edges else "Flips(Q=…)"
-        return f"{found['at_limit']} nodes withstand {self._letter} = {found['limit']}, and more was not looked at: {name} says how far"
+        return f"{found['at_limit']} {self._target}s withstand {self._letter} = {found['limit']}, and more was not looked at: {name} says how far"
 
     def __repr__(self) -> str:
         found = self.summary()
@@ -297,7 +303,7 @@ class Radii(_Nodes[Radius]):
         mean = "none certified" if certified is None else f"mean certified {self._letter} {at_least}{certified:.2f}"
         told = "".join(f"; {words}" for words in (self._execution, self._unseen()) if words)
         open_ = "" if self.complete else f" of {self._rows.total}"
-        return f"Radii({found['nodes']}{open_} nodes: {mean}, exact for {found['exact']}{told})"
+        return f"Radii({len(self)}{open_} {self._target}s: {mean}, exact for {found['exact']}{told})"
 
     def _repr_html_(self) -> str:
         found = {**({"deployed": self._execution} if self._execution else {}), **self.summary()}
@@ -311,7 +317,7 @@ class Radii(_Nodes[Radius]):
         ax.step(most, [(self.certified >= n).sum() / total for n in most], where="post", label="certified")
         ax.step(most, [((self.attacked < 0) | (self.attacked > n)).sum() / total for n in most], where="post", label="no attack known")
         ax.set_xlabel(self._letter)
-        ax.set_ylabel("share of nodes")
+        ax.set_ylabel(f"share of {self._target}s")
         ax.legend()
         return ax
 

@@ -195,7 +195,7 @@ def train(
             "out": path,
             "settings": json.dumps(settings),
             "split": str(split),
-            "labelled": chosen(labelled, graph.node_count, "labelled"),
+            "labelled": chosen(labelled, graph.target_count, "labelled"),
             "message_passing": rules,
             "checkpoint_every": 50 if every is None else int(every),
             **mode,
@@ -270,7 +270,7 @@ def study(
     if any(subject.graph.digest != graph.digest for subject in subjects):
         raise InputError("the models are bound to different graphs", "a study is about one graph: call it once for each")
     asked = {
-        "nodes": chosen(nodes, graph.node_count),
+        "nodes": chosen(nodes, graph.target_count),
         "max_Q": int(max_Q),
         "complete": complete,
         "time_limit": float(time_limit),
@@ -401,7 +401,7 @@ def validate(
     subject = Subject.of(model, data, call)
     keep_inputs(files, model=subject.model, graph=subject.file)
     asked = {
-        "nodes": chosen(nodes, subject.graph.node_count),
+        "nodes": chosen(nodes, subject.graph.target_count),
         "sample": int(sample),
         "seed": int(seed),
         "time_limit": float(time_limit),

@@ -112,9 +112,10 @@ class Subject:
         _check_places(model, data)
         self.data = None
         if is_module(model):
-            self.data = data
             from .pyg import from_pyg
+            from .pyg.inputs import batched
 
+            self.data = data = batched(data)
             self.graph, model = from_pyg(model, data, call=call)
         elif call is not None:
             raise InputError("call says how a module of torch is called", f"a {type(model).__name__} is not called: leave call out")
@@ -216,5 +217,7 @@ def _check_places(model: Any, data: Any) -> None:
     if name.endswith("Loader"):
         source = "loader.data" if hasattr(data, "data") or not hasattr(data, "dataset") else "loader.dataset[0]"
         raise InputError(f"a {name} gives parts of a graph, and certificates are about the whole", f"give the Data object that the loader was made of (`{source}`)")
+    if isinstance(data, (tuple, list)) and is_module(model) and all(hasattr(graph, "edge_index") for graph in data):
+        return
     if isinstance(data, (tuple, list, dict)):
         raise InputError(f"a {name} is no graph", "give one object: torch_geometric.data.Data(x=x, edge_index=edge_index), or gcnproof.Graph(adjacency, attributes)")

@@ -28,6 +28,7 @@ def content(path: str) -> str | None:
     kinds = {
         b"PAR1": "a table of results (Parquet)",
         b"node,": "a table of results (CSV)",
+        b"graph,": "a table of results (CSV)",
         b"q_global,": "a table of results (CSV)",
         b'{"node":{': "proofs",
         b'{"header"': "proofs",
@@ -57,11 +58,15 @@ Row = TypeVar("Row")
 Own = TypeVar("Own", bound="Table[Any]")
 
 
+ALIASES = {"node": "graph", "degree": "edges"}
+"""What columns are called where rows are about graphs."""
+
+
 class Column(property):
     """A column of a table, as an array of numpy."""
 
     def __init__(self, name: str, doc: str):
-        super().__init__(lambda table: table._columns[name], doc=doc)
+        super().__init__(lambda table: table._columns[name if name in table._columns else ALIASES.get(name, name)], doc=doc)
 
     if TYPE_CHECKING:
 
@@ -75,8 +80,15 @@ class Table(Generic[Row]):
     row, or by their keys. Tables can be pickled and copied.
     """
 
-    _key = "node"
-    """The column that names a row."""
+    @property
+    def _key(self) -> str:
+        """The column that names a row."""
+        return "graph" if "graph" in self._columns else "node"
+
+    @property
+    def _target(self) -> str:
+        """What rows are about, in a word."""
+        return self._key if self._key in ("node", "graph") else "budget"
 
     def __init__(self, rows: _native.Rows, facts: dict[str, Any] | None = None, graph: Graph | None = None, data: Any = None):
         self._rows = rows
@@ -139,9 +151,8 @@ class Table(Generic[Row]):
             # A number that is no place, 0.5 or True, is not rounded to one.
             return self._places[operator.index(key) if not isinstance(key, bool) else -1]
         except (KeyError, TypeError, ValueError):
-            what = "node" if self._key == "node" else f"{self._key} ="
-            of = "nodes" if self._key == "node" else "budgets"
-            raise KeyError(f"{what} {key!r} is not among the {len(self)} {of} of these results") from None
+            what = f"{self._key} =" if self._target == "budget" else self._target
+            raise KeyError(f"{what} {key!r} is not among the {len(self)} {self._target}s of these results") from None
 
     @overload
     def __getitem__(self, which: int) -> Row: ...
@@ -200,13 +211,13 @@ class Table(Generic[Row]):
         For flips, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
         CSR matrix. Rows of attributes that were divided by their sums are divided again. For removed edges, the edges that are left: a new `edge_index`, or a scipy CSR matrix.
         """
-        what = "node" if self._key == "node" else "budget"
+        what = self._target
         if isinstance(key, (slice, list, tuple, set, range)) or getattr(key, "ndim", 0) > 0:
             raise InputError(f"apply takes one {what}, not a {type(key).__name__}", f"call it once for each {what}: [results.apply({what}) for {what} in …]")
         at = self._at(key)
         changes = self.witness[at]
         if not changes and not self._broken(at):
-            raise InputError(f"node {key} has no witness", "only non-robust nodes have one")
+            raise InputError(f"{what} {key} has no witness", f"only non-robust {what}s have one")
         if self._graph is None:
             raise InputError("these results were loaded without their graph", "give it: gcnproof.load(path, graph=data)")
         certified = self.run.get("input", {}).get("graph")

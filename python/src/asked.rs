@@ -43,12 +43,12 @@ struct Deployed {
 impl Asked {
     /// The nodes that are named, in rising order; nothing for all of them.
     pub fn named(&self, py: Python, graph: &Graph) -> PyResult<Option<Vec<usize>>> {
-        self.nodes.as_deref().map(|nodes| selected(py, graph.0.node_count(), nodes)).transpose()
+        self.nodes.as_deref().map(|nodes| selected(py, graph.0.target_count(), nodes)).transpose()
     }
 
     /// The nodes, in rising order.
     pub fn nodes(&self, py: Python, graph: &Graph) -> PyResult<Vec<usize>> {
-        Ok(self.named(py, graph)?.unwrap_or_else(|| (0..graph.0.node_count()).collect()))
+        Ok(self.named(py, graph)?.unwrap_or_else(|| (0..graph.0.target_count()).collect()))
     }
 
     /// The class that is to be kept.

@@ -164,8 +164,9 @@ impl Shown for Flips {
         let certifier: Certifier = Flips::radius_decider(question, ());
         let told = gcnproof::explain(&certifier, node).into_diagnostic()?;
         let budget = certifier.budget();
-        let text = explaining::text(question.graph, &told, budget.global(), budget.local(node));
-        Ok((serde_json::to_value(&told).into_diagnostic()?, text))
+        let first = question.graph.batch().map_or(node, |_| question.graph.nodes_of(node).start);
+        let text = explaining::text(question.graph, &told, budget.global(), budget.local(first));
+        Ok((explaining::explained(question.graph, &told), text))
     }
 }
 

@@ -150,7 +150,7 @@ impl Gathering {
         description: Description,
         proofs: Option<Proofs<A::Header>>,
     ) -> Result<Box<dyn Gathered>> {
-        let schema = A::schema(question.effort_record.exact_margins, A::is_deployed(question));
+        let schema = question.columns(A::schema(question.effort_record.exact_margins, A::is_deployed(question)));
         let key = |row: &Record<A>| row.node;
         let store = Store::open(schema, key, &description, question.nodes.len(), question.run)?;
         Ok(Box::new(Table::<A, Record<A>> {
@@ -168,7 +168,13 @@ impl Gathering {
     /// Of radii.
     pub fn radii<A: Shown>(question: &NodeQuestion<A>, description: Description) -> Result<Box<dyn Gathered>> {
         let key = |row: &RadiusRow<A>| row.node;
-        let store = Store::open(RadiusRow::<A>::SCHEMA, key, &description, question.nodes.len(), question.run)?;
+        let store = Store::open(
+            question.columns(RadiusRow::<A>::SCHEMA),
+            key,
+            &description,
+            question.nodes.len(),
+            question.run,
+        )?;
         Ok(Box::new(Table::<A, RadiusRow<A>> {
             store,
             key,

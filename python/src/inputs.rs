@@ -69,7 +69,9 @@ impl Graph {
     /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[new]
-    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, groups=None))]
+    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs. Where attributes
+    /// are one-hot, `groups` has the group of each.
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, groups=None, batch=None))]
     fn new(
         py: Python,
         adjacency: Csr,
@@ -78,6 +80,7 @@ impl Graph {
         names: (Names, Names, Names),
         normalised: Option<u32>,
         groups: Option<Vec<i64>>,
+        batch: Option<Bound<PyAny>>,
     ) -> PyResult<Graph> {
         let normalisation = match normalised {
             None => Normalisation::None,
@@ -111,6 +114,10 @@ impl Graph {
         if let Some(groups) = groups {
             file =
                 file.grouped(&groups).map_err(|(problem, remedy)| wrong(py, &format!("groups {problem}"), &remedy))?;
+        }
+        if let Some(batch) = batch {
+            let remedy = "give the graph of each node, ascending from 0, without edges between graphs";
+            file = file.batched(ids(&batch)?).map_err(|problem| wrong(py, &problem, remedy))?;
         }
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
@@ -183,8 +190,15 @@ impl Graph {
 
     /// The labels, −1 where there is none.
     fn labels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        let labels: Vec<i64> = self.0.labels()?.iter().map(|label| label.map_or(-1, i64::from)).collect();
+        let labels = self.0.labels()?.iter().take(self.0.target_count());
+        let labels: Vec<i64> = labels.map(|label| label.map_or(-1, i64::from)).collect();
         Some(labels.into_pyarray(py))
+    }
+
+    /// The graph of each node, where whole graphs are classified.
+    fn batch<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        let batch: Vec<i64> = self.0.batch()?.iter().map(|&of| i64::from(of)).collect();
+        Some(batch.into_pyarray(py))
     }
 
     /// The names of nodes, attributes and classes, where they have some.
@@ -344,7 +358,7 @@ impl Network {
         Ok(Network { network: Arc::new(network), identity, rules: self.rules.clone(), notes: self.notes.clone() })
     }
 
-    /// The logits of all nodes in float64, with some attributes flipped.
+    /// The logits of all nodes, or of all graphs, in float64, with some attributes flipped.
     #[pyo3(signature = (graph, flips=Vec::new()))]
     fn logits<'py>(
         &self,
@@ -367,7 +381,8 @@ impl Network {
         });
         let classes = network.class_count();
         let last = representations.last().map(|last| last.value.as_slice()).unwrap_or_default();
-        last.to_pyarray(py).reshape([nodes, classes])
+        let targets = graph.target_count();
+        last[..targets * classes].to_pyarray(py).reshape([targets, classes])
     }
 }
 

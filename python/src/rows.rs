@@ -12,7 +12,7 @@ use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::record::{MarginRecord, NodeRecord, RadiusRecord};
-use gcnproof_results::{Column, Journal, Mode, Sidecar};
+use gcnproof_results::{Column, Journal, Mode, Sidecar, of_graphs};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -78,8 +78,10 @@ impl Rows {
         match &self.kind {
             Kind::Nodes(rows) => {
                 let exact = rows.iter().any(|row| row.exact_margins.is_some());
-                NodeRecord::schema(exact, rows.iter().any(|row| row.own.deployed.is_some()))
+                let schema = NodeRecord::schema(exact, rows.iter().any(|row| row.own.deployed.is_some()));
+                if rows.iter().any(|row| row.graphs) { of_graphs(schema) } else { schema }
             }
+            Kind::Radii(rows) if rows.iter().any(|row| row.graphs) => of_graphs(RadiusRecord::SCHEMA),
             Kind::Radii(_) => RadiusRecord::SCHEMA,
             Kind::Pairs(_) => PairRecord::SCHEMA,
             Kind::EdgeNodes(rows) => EdgeRecord::schema(rows.iter().any(|row| row.exact_margins.is_some()), false),
@@ -98,7 +100,8 @@ impl Rows {
 
     /// After a selection, the run was about these nodes, or these budgets.
     fn describe(&mut self) {
-        let keys: Vec<usize> = self.values().filter_map(|row| Some(row["node"].as_u64()? as usize)).collect();
+        let keys: Vec<usize> =
+            self.values().filter_map(|row| Some(row.get("node").or(row.get("graph"))?.as_u64()? as usize)).collect();
         let Ok(mut description) = Description::read(&self.fingerprint) else { return };
         let nodes = match &mut description {
             Description::Certify(run) => (&mut run.nodes, &mut run.node_set),
@@ -155,10 +158,16 @@ fn worst(margins: &[MarginRecord]) -> (f64, i64) {
     worst.map_or((f64::NAN, -1), |margin| (margin.lower.unwrap_or(f64::NAN), signed(Some(margin.class))))
 }
 
+/// What the id of a row and its number of links are called.
+fn names(graphs: bool) -> (&'static str, &'static str) {
+    if graphs { ("graph", "edges") } else { ("node", "degree") }
+}
+
 /// Columns of verdicts; `changes` is what the number of changes of a witness is called.
 fn node_columns<A: Tabled>(columns: &Bound<PyDict>, rows: &[Record<A>], changes: &str) -> PyResult<()> {
     let py = columns.py();
-    columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+    let (target, links) = names(rows.iter().any(|row| row.graphs));
+    columns.set_item(target, column(py, rows, |row| row.node as i64))?;
     columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
     columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
     columns.set_item("reference", column(py, rows, |row| row.reference as i64))?;
@@ -167,7 +176,7 @@ fn node_columns<A: Tabled>(columns: &Bound<PyDict>, rows: &[Record<A>], changes:
     columns.set_item("margin", column(py, rows, |row| worst(&row.margins).0))?;
     columns.set_item("worst_class", column(py, rows, |row| worst(&row.margins).1))?;
     columns.set_item(changes, column(py, rows, |row| row.witness.len() as i64))?;
-    columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+    columns.set_item(links, column(py, rows, |row| row.degree as i64))?;
     columns.set_item(A::WORDS.relevant, column(py, rows, |row| row.relevant as i64))?;
     columns.set_item("limit_hit", column(py, rows, |row| row.limit_hit))?;
     columns.set_item("seconds", column(py, rows, |row| row.seconds))
@@ -176,12 +185,13 @@ fn node_columns<A: Tabled>(columns: &Bound<PyDict>, rows: &[Record<A>], changes:
 /// Columns of radii.
 fn radius_columns<A: Tabled>(columns: &Bound<PyDict>, rows: &[RadiusRow<A>]) -> PyResult<()> {
     let py = columns.py();
-    columns.set_item("node", column(py, rows, |row| row.node as i64))?;
+    let (target, links) = names(rows.iter().any(|row| row.graphs));
+    columns.set_item(target, column(py, rows, |row| row.node as i64))?;
     columns.set_item("label", column(py, rows, |row| signed(row.label)))?;
     columns.set_item("predicted", column(py, rows, |row| row.predicted as i64))?;
     columns.set_item("certified", column(py, rows, |row| signed(row.certified)))?;
     columns.set_item("attacked", column(py, rows, |row| signed(row.attacked)))?;
-    columns.set_item("degree", column(py, rows, |row| row.degree as i64))?;
+    columns.set_item(links, column(py, rows, |row| row.degree as i64))?;
     columns.set_item(A::WORDS.relevant, column(py, rows, |row| row.relevant as i64))?;
     columns.set_item("seconds", column(py, rows, |row| row.seconds))
 }
@@ -193,10 +203,12 @@ impl Rows {
     fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
         let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
         let (fingerprint, total) = sidecar.map_or((Value::Null, None), |found| (found.fingerprint, Some(found.total)));
-        let nodes = |exact, deployed| gcnproof_results::read(&path, NodeRecord::schema(exact, deployed));
+        let graphs = Description::read(&fingerprint).is_ok_and(|run| run.targets() == "graphs");
+        let columns = |of_nodes: &'static [Column]| if graphs { of_graphs(of_nodes) } else { of_nodes };
+        let nodes = |exact, deployed| gcnproof_results::read(&path, columns(NodeRecord::schema(exact, deployed)));
         let others = || nodes(true, false).or_else(|_| nodes(false, true)).or_else(|_| nodes(true, true));
         let kind = match fingerprint["command"].as_str() {
-            Some("radius") => gcnproof_results::read(&path, RadiusRecord::SCHEMA).map(Kind::Radii),
+            Some("radius") => gcnproof_results::read(&path, columns(RadiusRecord::SCHEMA)).map(Kind::Radii),
             Some("validate") => gcnproof_results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
             Some("collective") => gcnproof_results::read(&path, CollectiveRecord::SCHEMA).map(Kind::Collective),
             Some("radius edges") => gcnproof_results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),

@@ -145,9 +145,11 @@ def test_what_newcomers_give_is_named():
         def forward(self, x, edge_index, batch):
             return global_mean_pool(super().forward(x, edge_index), batch)
 
-    refused("pools the nodes of each graph", Pooled(), data, unsupported)
-    data.batch = torch.zeros(9, dtype=torch.long)
-    refused("nodes", Pooled(), data, unsupported)
+    # All nodes of one graph, with a batch or without.
+    data.y = None
+    assert len(gcnproof.certify(Pooled().eval(), data, 1, 1, **QUIET)) == 1
+    data.batch = torch.tensor([0] * 4 + [1] * 5)
+    refused("no edges between them", Pooled().eval(), data, gcnproof.InvalidData)
 
 
 def test_data_that_is_none():

@@ -199,8 +199,9 @@ def test_jumping_knowledge(mode):
     assert refusal(pyg.GCN(D, H, 2, C, jk=mode)) is not None
 
 
-@pytest.mark.parametrize("pool", [pyg.global_mean_pool, pyg.global_add_pool, pyg.global_max_pool])
-def test_models_for_whole_graphs(pool):
+def test_a_maximum_over_the_nodes_of_a_graph():
+    pool = pyg.global_max_pool
+
     class Whole(nn.Module):
         def __init__(self):
             super().__init__()
@@ -212,7 +213,7 @@ def test_models_for_whole_graphs(pool):
     error = refusal(Whole())
     assert error.where.startswith(__file__)
     error = refusal(Whole(), call=lambda model, data: model(data.x, data.edge_index, torch.zeros(NODES, dtype=torch.long)))
-    assert "whole graph" in str(error) or "maximum" in str(error)
+    assert "maximum" in str(error)
 
 
 def test_outputs():
@@ -325,7 +326,7 @@ def test_data_without_parts():
     data.edge_index = data.edge_index + 5
     assert f"has {NODES} rows" in str(refusal(two(pyg.GCNConv), data))
     assert "HeteroData" in str(refusal(two(pyg.GCNConv), HeteroData()))
-    assert "dataset[0]" in str(refusal(two(pyg.GCNConv), [graph()]))
+    assert "place 0 is a str" in str(refusal(two(pyg.GCNConv), ["graph"]))
     data = graph()
     data.x[2, 3] = float("nan")
     assert "node 2 has nan at attribute 3" in str(refusal(two(pyg.GCNConv), data))

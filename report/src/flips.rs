@@ -124,8 +124,9 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, sp
     } else {
         ""
     };
+    let targets = if group.classifies_graphs() { "graphs" } else { "nodes" };
     let caption = format!(
-        "The {flips} flips of the smallest attack known against each of {attacks} nodes, of {different} different attributes. \
+        "The {flips} flips of the smallest attack known against each of {attacks} {targets}, of {different} different attributes. \
          Each attack was replayed through the exact network; others may exist.{unsure}"
     );
     let name = format!("fig6_flips_{}", slug(&group.name));

@@ -373,6 +373,11 @@ impl Group {
         words_of(self.removals)
     }
 
+    /// Are its rows about graphs?
+    pub fn classifies_graphs(&self) -> bool {
+        self.identity.as_ref().is_some_and(Identity::classifies_graphs)
+    }
+
     /// The smallest witness known against each node.
     pub fn witnesses(&self) -> BTreeMap<u64, &Witness> {
         let mut smallest: BTreeMap<u64, &Witness> = BTreeMap::new();
@@ -434,7 +439,8 @@ impl Question {
             Some(Description::CertifyEdges(run) | Description::RadiusEdges(run)) => (run.class == Class::Labels, None),
             _ => (false, None),
         };
-        Some(Question { nodes: Population::new(ids, of), labels, deployed })
+        let graphs = run.is_some_and(|run| run.targets() == "graphs");
+        Some(Question { nodes: Population::new(ids, of).of_graphs(graphs), labels, deployed })
     }
 
     fn words(&self) -> String {

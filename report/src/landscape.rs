@@ -64,7 +64,9 @@ impl Landscape {
     /// on no other, if some of them are not known, or if the network sees other nodes than those some hops away.
     pub fn purity(&self, node: u64, neighbourhood: u64, predicted: &BTreeMap<u64, u64>) -> Option<f64> {
         let own = predicted.get(&node)?;
-        let node = u32::try_from(node).ok().filter(|n| (*n as usize) < self.graph.node_count())?;
+        // A graph has no surroundings.
+        let count = if self.graph.batch().is_some() { 0 } else { self.graph.node_count() };
+        let node = u32::try_from(node).ok().filter(|n| (*n as usize) < count)?;
         let mut size = 0;
         let mut alike = 0;
         for ring in self.graph.rings(node).take(FARTHEST + 1) {
@@ -90,7 +92,8 @@ impl Landscape {
         // Most flips are close: only as many rings as are needed.
         let mut lost: BTreeSet<u32> = flips.iter().filter(fits).map(|flip| flip.node).collect();
         let mut found: BTreeMap<u32, usize> = BTreeMap::new();
-        for (distance, ring) in self.graph.rings(target).take(FARTHEST + 1).enumerate() {
+        let farthest = if self.graph.batch().is_some() { 0 } else { FARTHEST + 1 };
+        for (distance, ring) in self.graph.rings(target).take(farthest).enumerate() {
             for node in ring {
                 if lost.remove(&node) {
                     found.insert(node, distance);

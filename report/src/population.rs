@@ -12,6 +12,8 @@ pub struct Population {
     pub ids: Vec<u64>,
     /// How many nodes the graph has, if that is known.
     pub of: Option<usize>,
+    /// Are they graphs of a batch?
+    pub graphs: bool,
 }
 
 impl Population {
@@ -19,7 +21,12 @@ impl Population {
     pub fn new(mut ids: Vec<u64>, of: Option<usize>) -> Population {
         ids.sort_unstable();
         ids.dedup();
-        Population { ids, of }
+        Population { ids, of, graphs: false }
+    }
+
+    /// The same ids as those of graphs, or of nodes.
+    pub fn of_graphs(self, graphs: bool) -> Population {
+        Population { graphs, ..self }
     }
 
     /// Is it the whole graph?
@@ -29,14 +36,14 @@ impl Population {
 
     /// How many, and which.
     pub fn words(&self) -> String {
-        let count = self.ids.len();
+        let (count, targets) = (self.ids.len(), if self.graphs { "graphs" } else { "nodes" });
         if self.is_all() {
-            return format!("all {count} nodes");
+            return format!("all {count} {targets}");
         }
         let of = self.of.map_or(String::new(), |of| format!(" of {of}"));
         let ranges = ranges(&self.ids);
         let shown = ranges.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-        format!("{count}{of} nodes ({shown}{})", if ranges.len() > SHOWN { ", …" } else { "" })
+        format!("{count}{of} {targets} ({shown}{})", if ranges.len() > SHOWN { ", …" } else { "" })
     }
 
     /// As an option of a command.

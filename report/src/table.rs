@@ -42,7 +42,8 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     let attacks = Attacks::new(group, weighing.filter(|_| !group.removals));
     let letter = group.words().global;
     let mut columns = Columns { lines: &lines, all: Vec::new() };
-    columns.numbers("node", "node", "ids start at 0", |node, _| Some(node as f64));
+    let target = if group.classifies_graphs() { "graph" } else { "node" };
+    columns.numbers("node", target, "ids start at 0", |node, _| Some(node as f64));
     columns.verdicts(&knowledge);
     if lines.values().any(|line| line.verdict.is_some_and(|row| row.deployed.is_some())) {
         let about = "for every execution of the network, under the budget of the verdicts";
@@ -59,7 +60,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         let (title, about) = (format!("broken at {letter}"), format!("smallest {letter} with a witness"));
         columns.numbers("attacked", &title, &about, |_, line| line.radius?.attacked.map(|q| q as f64));
     }
-    let names = landscape.and_then(|landscape| landscape.graph().node_names());
+    let names = landscape.and_then(|landscape| landscape.graph().node_names()).filter(|_| !group.classifies_graphs());
     if let Some(names) = names {
         let texts: Vec<&str> = lines.keys().map(|node| names.get(*node as usize).map_or("", String::as_str)).collect();
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
@@ -77,7 +78,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     if group.headline().is_some() {
         columns.margins(landscape);
     }
-    columns.surroundings(landscape, &everywhere(group, weighing));
+    columns.surroundings(landscape, &everywhere(group, weighing), group.classifies_graphs());
     if group.headline().is_some() {
         columns.cost();
     }
@@ -260,16 +261,18 @@ impl Columns<'_> {
         self.more(1);
     }
 
-    fn surroundings(&mut self, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>) {
+    fn surroundings(&mut self, landscape: Option<&Landscape>, predicted: &BTreeMap<u64, u64>, graphs: bool) {
         let class = |class: Option<u64>| class.map(|class| class_name(landscape.map(Landscape::graph), class));
         if self.lines.values().any(|line| line.label().is_some()) {
             self.choices("label", "label", "in the graph", |line| class(line.label()));
         }
         self.choices("predicted", "predicted", "without an attack", |line| class(line.predicted()));
-        self.numbers("degree", "degree", "neighbours", |_, line| line.degree().map(|x| x as f64));
-        self.numbers("reach", "reach", "nodes its logits depend on", |_, line| line.reach().map(|x| x as f64));
+        let (links, of) = if graphs { ("edges", "of the graph") } else { ("degree", "neighbours") };
+        self.numbers("degree", links, of, |_, line| line.degree().map(|x| x as f64));
+        let reach = if graphs { "nodes" } else { "reach" };
+        self.numbers("reach", reach, "nodes its logits depend on", |_, line| line.reach().map(|x| x as f64));
         self.more(1);
-        if let Some(landscape) = landscape {
+        if let Some(landscape) = landscape.filter(|_| !graphs) {
             self.numbers("purity", "purity %", "neighbours predicted like it", |node, line| {
                 let purity = landscape.purity(node, line.reach()?, predicted)?;
                 Some((1000.0 * purity).round() / 10.0)

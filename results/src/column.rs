@@ -1,5 +1,7 @@
 //! The columns of a table: names, and what their cells may hold.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::cell::{Cell, Complaint};
 
 /// A column of a table.
@@ -39,13 +41,46 @@ pub enum Kind {
 }
 
 /// Names of columns in files of earlier versions, and what they are called now.
-const FORMERLY: [(&str, &str); 5] = [
+const FORMERLY: [(&str, &str); 7] = [
     ("certified_q_global", "certified"),
     ("attacked_q_global", "attacked"),
     ("certified_edges", "certified"),
     ("attacked_edges", "attacked"),
     ("witness_edges", "witness"),
+    OF_GRAPHS[0],
+    OF_GRAPHS[1],
 ];
+
+/// Columns of rows about graphs, and what they are called in rows about nodes, as which they can be read.
+const OF_GRAPHS: [(&str, &str); 2] = [("graph", "node"), ("edges", "degree")];
+
+/// Schemas of rows about graphs, each once.
+static RENAMED: Mutex<Vec<&'static [Column]>> = Mutex::new(Vec::new());
+
+/// What a column of a row about a node is called in one about a graph.
+pub(crate) fn of_graph(name: &'static str) -> &'static str {
+    OF_GRAPHS.iter().find(|(_, of_node)| *of_node == name).map_or(name, |(of_graph, _)| of_graph)
+}
+
+/// What a column of a row about a graph is called in one about a node, if it has another name there.
+pub(crate) fn of_node(name: &str) -> Option<&'static str> {
+    OF_GRAPHS.iter().find(|(of_graph, _)| *of_graph == name).map(|(_, of_node)| *of_node)
+}
+
+/// The columns of rows about graphs, where those of rows about nodes are these.
+#[must_use]
+pub fn of_graphs(schema: &'static [Column]) -> &'static [Column] {
+    let renamed: Vec<Column> = schema.iter().map(|column| Column { name: of_graph(column.name), ..*column }).collect();
+    let mut known = RENAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    match known.iter().find(|known| ***known == renamed) {
+        Some(known) => known,
+        // There are as many as kinds of rows.
+        None => {
+            known.push(Vec::leak(renamed));
+            known[known.len() - 1]
+        }
+    }
+}
 
 /// Columns that files of earlier versions do not have. All of them follow from the others.
 const ADDED: [&str; 4] = ["worst_lower", "worst_upper", "worst_class", "witness_size"];

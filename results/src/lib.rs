@@ -37,7 +37,7 @@ mod table;
 mod tests;
 mod text;
 
-pub use column::{Column, Kind};
+pub use column::{Column, Kind, of_graphs};
 pub use disk::replace;
 pub use error::ResultError;
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::proof::{ProofError, is_proofs};
-use gcnproof::{Budget, Certifier, Effort, Flip, Graph, Network, Operator};
+use gcnproof::{Budget, Certifier, Effort, Flip, Graph, Network, Operator, ProblemError};
 use gcnproof_check::format::Convention;
 use gcnproof_results::Mode;
 use gcnproof_results::record::collective::CollectiveRecord;
@@ -94,6 +94,10 @@ impl Question<'_> {
             self.rows = Rows::Provable;
         }
         self.check_solver()?;
+        if self.network.has_readout() {
+            let error = ProblemError::Graphs { what: "one attack on all of them is" };
+            return Err(miette!(help = "`certify` decides graphs one by one", "{error}"));
+        }
         let certifier = self.run.certifier(self.graph, self.network, self.budget.clone()).effort(self.effort).build();
         let nodes = self.counted(&certifier)?;
         let budget_record = BudgetRecord::new(&self.budget);
@@ -196,7 +200,7 @@ impl Question<'_> {
     /// The nodes whose predictions count.
     fn counted(&self, certifier: &Certifier) -> Result<Vec<usize>> {
         let graph = self.graph;
-        let mut nodes = self.nodes.clone().unwrap_or_else(|| (0..graph.node_count()).collect());
+        let mut nodes = self.nodes.clone().unwrap_or_else(|| (0..graph.target_count()).collect());
         if self.class == Class::Labels {
             nodes.retain(|&node| graph.label(node) == u32::try_from(certifier.predicted(node)).ok());
             if nodes.is_empty() {

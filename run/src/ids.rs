@@ -1,5 +1,5 @@
 //! Nodes by the ids that people say and read. They are the rows of the graph's file, unless that is a part of a larger graph: then they
-//! are those of the whole graph, in options and in results.
+//! are those of the whole graph, in options and in results. Where graphs are classified they are the numbers of the graphs.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Ids<'a> {
 impl<'a> Ids<'a> {
     /// Of a graph, or of a part of one.
     pub fn new(graph: &Graph, part: Option<&'a PartFile>) -> Ids<'a> {
-        Ids { part, rows: graph.node_count() }
+        Ids { part, rows: graph.target_count() }
     }
 
     /// How many ids there are.

@@ -107,11 +107,12 @@ fn no_model(path: &Path, error: FileError) -> miette::Report {
 /// Labels that the model cannot predict, in words.
 pub fn unpredictable_labels(graph: &Graph, network: &Network) -> Option<String> {
     let classes = network.class_count();
-    let labels = (0..graph.node_count()).filter_map(|node| graph.label(node));
+    let labels = (0..graph.target_count()).filter_map(|node| graph.label(node));
+    let targets = if graph.batch().is_some() { "graphs" } else { "nodes" };
     let beyond: Vec<u32> = labels.filter(|&label| label as usize >= classes).collect();
     let largest = beyond.iter().max()?;
     Some(format!(
-        "{} nodes have a label that the model cannot predict: labels go up to {largest}, but its classes from 0 to {}; \
+        "{} {targets} have a label that the model cannot predict: labels go up to {largest}, but its classes from 0 to {}; \
          accuracies count them as wrong. Are the labels numbered 0, 1, 2, … as in training?",
         beyond.len(),
         classes - 1
@@ -165,6 +166,13 @@ pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
         return Ok(vec![Operator::Gcn]);
     }
     let rule = |name: &String| {
+        if name.parse().is_ok_and(|operator: Operator| operator.is_readout()) {
+            return Err(miette!(
+                help =
+                    "describe the network in its file (docs/model-format.md), or pass the module to gcnproof in Python",
+                "--message-passing {name}: a readout belongs to the network, and only its file can say so"
+            ));
+        }
         name.parse().or_else(|unknown: String| {
             if Path::new(name).exists() {
                 Operator::from_plain(read_matrix(Path::new(name))?)
@@ -263,6 +271,10 @@ fn misfit(error: &NetworkError, given: &[String], paths: Paths) -> miette::Repor
             let help = "give each layer one of these rules (docs/model-format.md)";
             return miette!(help = help, "{}: {error}", paths.model.display());
         }
+        NetworkError::NoBatch { .. } => {
+            "save `batch`, the graph of each node, with the graphs: np.savez(path, edge_index=…, x=…, y=…, batch=…)"
+        }
+        NetworkError::NoReadout { .. } => "leave `batch` out of the file if nodes are to be classified",
         NetworkError::Classes { .. } => {
             let help = "of one output z that decides by its sign, save a model with the two logits 0 and z";
             return miette!(help = help, "{}: {error}", paths.model.display());

@@ -115,28 +115,34 @@ fn missing_file(list: &str) -> Option<&str> {
 /// The nodes that a command is about: all, or a list, in rising order.
 pub fn nodes(list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
     match list {
-        None => Ok((0..graph.node_count()).collect()),
+        None => Ok((0..graph.target_count()).collect()),
+        Some(list) if graph.batch().is_some() => targets_of("--nodes", list, graph.target_count(), "graph"),
         Some(list) => nodes_of("--nodes", list, graph.node_count()),
     }
 }
 
 /// The nodes of an option's list, in rising order, of a graph that has so many.
 pub fn nodes_of(option: &str, list: &str, count: usize) -> Result<Vec<usize>> {
+    targets_of(option, list, count, "node")
+}
+
+/// The same of nodes or of graphs, as they are called in singular.
+fn targets_of(option: &str, list: &str, count: usize, what: &str) -> Result<Vec<usize>> {
     let mut nodes = Vec::new();
-    for id in identifiers(option, list, count, "nodes")? {
+    for id in identifiers(option, list, count, if what == "graph" { "graphs" } else { "nodes" })? {
         match usize::try_from(id) {
             Ok(node) if node < count => nodes.push(node),
             _ => {
                 let last = count.saturating_sub(1);
                 return Err(miette!(
                     help = "ids run from 0",
-                    "{option}: there is no node {id}: the last one is {last}"
+                    "{option}: there is no {what} {id}: the last one is {last}"
                 ));
             }
         }
     }
     if nodes.is_empty() {
-        return Err(miette!(help = "a mask needs at least one true entry", "{option}: '{list}' selects no node"));
+        return Err(miette!(help = "a mask needs at least one true entry", "{option}: '{list}' selects no {what}"));
     }
     nodes.sort_unstable();
     nodes.dedup();

@@ -24,7 +24,9 @@ pub fn check_model(model: &ModelFile, rules: &[Operator], path: &Path) -> Result
         Operator::Polynomial(of, _) => matches!(**of, Operator::Matrix(_)),
         rule => matches!(rule, Operator::Matrix(_)),
     };
-    let what = if !model.matrices.is_empty() || rules.iter().any(is_matrix) {
+    let what = if model.layers.iter().any(|layer| layer.pools()) {
+        "has a readout: graphs are not cut into parts"
+    } else if !model.matrices.is_empty() || rules.iter().any(is_matrix) {
         "passes messages by a matrix of its own, whose edges need not be those of the graph"
     } else if model.layers.iter().any(|layer| layer.bias.len() > layer.weight.columns)
         || model.described.as_ref().is_some_and(|described| described.has_nodes())

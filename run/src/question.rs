@@ -14,6 +14,7 @@ use gcnproof_check::format::Convention;
 use gcnproof_results::record::description::{Class, Description, EffortRecord, Identity};
 use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::radius::RadiusRow;
+use gcnproof_results::{Column, of_graphs};
 use miette::{Result, miette};
 
 use super::ids::Ids;
@@ -148,7 +149,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
         let proofs = proofs.map(|path| self.open_proofs(path)).transpose()?;
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
-        let schema = A::schema(exact_margins, A::is_deployed(&self));
+        let schema = self.columns(A::schema(exact_margins, A::is_deployed(&self)));
         self.tell_note();
         let found = Mutex::new(BTreeMap::new());
         let computed = AtomicUsize::new(0);
@@ -213,7 +214,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
         let ids = self.ids;
         self.tell_note();
         let (rows, interrupted) = self.run.rows(
-            RadiusRow::<A>::SCHEMA,
+            self.columns(RadiusRow::<A>::SCHEMA),
             &description,
             &self.keys(),
             |row: &RadiusRow<A>| row.node,
@@ -225,6 +226,11 @@ impl<A: Answered> NodeQuestion<'_, A> {
             },
         )?;
         Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description })
+    }
+
+    /// The columns of a file of rows, if those about nodes are these.
+    pub fn columns(&self, of_nodes: &'static [Column]) -> &'static [Column] {
+        if self.graph.batch().is_some() { of_graphs(of_nodes) } else { of_nodes }
     }
 
     /// Looks at what can be wrong before any work.
@@ -331,20 +337,21 @@ pub fn check_json_lines(option: &str, path: &Path) -> Result<()> {
 /// # Errors
 /// With the first node that has none.
 pub fn check_labels(graph: &Graph, nodes: &[usize], ids: Ids, classes: usize) -> Result<()> {
+    let target = if graph.batch().is_some() { "graph" } else { "node" };
     for &row in nodes {
         let node = ids.id(row);
         match graph.label(row) {
             Some(label) if (label as usize) < classes => {}
             Some(label) => {
                 return Err(miette!(
-                    help = "use --class predicted, or name other nodes with --nodes",
-                    "--class labels: node {node} has label {label}, but the model has {classes} classes"
+                    help = format!("use --class predicted, or name other {target}s with --nodes"),
+                    "--class labels: {target} {node} has label {label}, but the model has {classes} classes"
                 ));
             }
             None => {
                 return Err(miette!(
-                    help = "use --class predicted, or name only labelled nodes with --nodes",
-                    "--class labels: node {node} has no label"
+                    help = format!("use --class predicted, or name only labelled {target}s with --nodes"),
+                    "--class labels: {target} {node} has no label"
                 ));
             }
         }

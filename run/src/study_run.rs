@@ -170,7 +170,7 @@ impl Plan {
             class: None,
             deployed: None,
             nodes: self.nodes.len(),
-            node_set: NodeSet::new(&self.nodes, subject.graph.node_count()),
+            node_set: NodeSet::new(&self.nodes, subject.graph.target_count()),
         });
         let keys: Vec<u64> = self.nodes.iter().map(|&n| n as u64).collect();
         let run = self.output(subject, step);

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use crate::certify::attacker::Attacker;
 use crate::certify::verdict::NodeResult;
-use crate::problem::ProblemError;
 use crate::problem::graph::Graph;
+use crate::problem::{ProblemError, check_targets};
 
 /// Decides nodes against one attacker under one budget. Radii and runs are written over it.
 pub trait Decide<A: Attacker>: Clone + Sync {
@@ -25,11 +25,7 @@ pub trait Decide<A: Attacker>: Clone + Sync {
     /// # Errors
     /// With the first that is not.
     fn check_nodes(&self, nodes: &[usize]) -> Result<(), ProblemError> {
-        let count = self.graph().node_count();
-        match nodes.iter().find(|&&node| node >= count) {
-            Some(&node) => Err(ProblemError::Node { node, nodes: count }),
-            None => Ok(()),
-        }
+        check_targets(self.graph(), nodes)
     }
 
     /// The graph.

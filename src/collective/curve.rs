@@ -129,7 +129,7 @@ impl<'a> Collective<'a> {
     /// it is to keep.
     ///
     /// # Errors
-    /// If rows are normalised: bounds of one attack add up single flips.
+    /// If rows are normalised: bounds of one attack add up single flips. If graphs are classified: no flip reaches two of them.
     pub fn new(
         certifier: &'a Certifier,
         nodes: &'a [(Base, usize)],
@@ -137,6 +137,9 @@ impl<'a> Collective<'a> {
     ) -> Result<Collective<'a>, ProblemError> {
         let prepared = certifier.prepared();
         require_flips(prepared.graph(), "one attack on the whole graph is")?;
+        if prepared.network().has_readout() {
+            return Err(ProblemError::Graphs { what: "one attack on all of them is" });
+        }
         Ok(Collective { prepared, nodes, settings, stop: certifier.settings.stop.clone() })
     }
 

@@ -57,7 +57,7 @@ impl Execution {
 
     fn usual(&self, operator: &Operator, graph: &Graph) -> u32 {
         match operator {
-            Operator::Identity | Operator::Sum | Operator::SumWithSelf => 0,
+            Operator::Identity | Operator::Sum | Operator::SumWithSelf | Operator::PoolSum => 0,
             Operator::Matrix(matrix) if matrix.data().iter().all(|&a| self.holds(a)) => 0,
             Operator::Polynomial(rule, coefficients) => {
                 if operator.is_signed() {

@@ -102,6 +102,9 @@ impl EdgeProblem {
             return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
         }
         require_flips(&graph, "removed edges are")?;
+        if graph.batch().is_some() || network.has_readout() {
+            return Err(ProblemError::Graphs { what: "removed edges are" }.into());
+        }
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
         }

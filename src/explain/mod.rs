@@ -99,7 +99,7 @@ pub struct Explanation {
     pub label: Option<u64>,
     /// The class predicted without an attack.
     pub predicted: u64,
-    /// Neighbours.
+    /// Neighbours; of a graph its edges.
     pub degree: u64,
     /// Nodes its logits depend on.
     pub neighbourhood: u64,
@@ -175,7 +175,7 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
         node: node as u64,
         label: certifier.graph().label(node).map(u64::from),
         predicted: result.predicted as u64,
-        degree: certifier.graph().degree(node) as u64,
+        degree: certifier.graph().links(node) as u64,
         neighbourhood: result.relevant as u64,
         rings: around(certifier, node),
         verdict: result.verdict.name(),
@@ -200,7 +200,11 @@ fn deployed_line(result: &NodeResult, deployed: &Deployed) -> DeployedLine {
     }
 }
 
+/// What lies around a node; a graph has no surroundings.
 fn around(certifier: &Certifier, node: usize) -> Vec<Ring> {
+    if certifier.graph().batch().is_some() {
+        return Vec::new();
+    }
     let own = certifier.predicted(node);
     let hops = certifier.network().hops();
     let ring = |(distance, nodes): (usize, Vec<u32>)| Ring {
@@ -253,7 +257,8 @@ fn steps(
         logits[reference] - logits[class]
     };
     let hops = certifier.network().hops();
-    let near: Vec<Vec<u32>> = certifier.graph().rings(node as u32).take(hops + 1).collect();
+    let rings = if certifier.graph().batch().is_some() { 0 } else { hops + 1 };
+    let near: Vec<Vec<u32>> = certifier.graph().rings(node as u32).take(rings).collect();
     let mut made: Vec<Flip> = Vec::new();
     let mut before = margin_of(&[]);
     let mut steps = Vec::new();

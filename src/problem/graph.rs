@@ -19,6 +19,8 @@ struct Parts {
     attributes: Pattern,
     normalisation: Normalisation,
     categories: Option<Arc<Categories>>,
+    /// Where whole graphs are classified: the graph of each node, and the first node of each graph.
+    batch: Option<(Vec<u32>, Vec<u32>)>,
     degrees: Vec<u32>,
     labels: Option<Vec<Option<u32>>>,
     node_names: Option<Vec<String>>,
@@ -67,6 +69,9 @@ pub enum GraphError {
         /// Nodes of the graph.
         nodes: usize,
     },
+    /// The nodes are not those of a batch of graphs.
+    #[error("{0}")]
+    Batch(String),
     /// A node or an attribute does not exist.
     #[error("{what} {id} does not exist: there are {count} (ids start at 0)")]
     OutOfRange {
@@ -147,6 +152,7 @@ impl Graph {
             attributes,
             normalisation,
             categories,
+            batch,
             labels,
             node_names,
             attribute_names,
@@ -159,11 +165,17 @@ impl Graph {
         // A self-loop is not a neighbour.
         let degree = |n: usize| (adjacency.row(n).len() - usize::from(adjacency.contains(n, n as u32))) as u32;
         let degrees = (0..adjacency.rows()).map(degree).collect();
+        let batch = batch.map(|batch| {
+            let starts = (0..batch.len()).filter(|&node| node == 0 || batch[node] != batch[node - 1]);
+            let starts = starts.map(|node| node as u32).collect();
+            (batch, starts)
+        });
         let parts = Parts {
             adjacency,
             attributes,
             normalisation,
             categories,
+            batch,
             degrees,
             labels,
             node_names,
@@ -191,11 +203,47 @@ impl Graph {
     /// # Errors
     /// If there are more or fewer than nodes.
     pub fn with_labels(&self, labels: Vec<Option<u32>>) -> Result<Graph, GraphError> {
-        if labels.len() != self.node_count() {
-            return Err(GraphError::Labels { labels: labels.len(), nodes: self.node_count() });
+        if labels.len() != self.target_count() {
+            return Err(GraphError::Labels { labels: labels.len(), nodes: self.target_count() });
         }
+        let mut labels = labels;
+        labels.resize(self.node_count(), None);
         let labelled = GraphFile { labels: Some(labels), notes: Vec::new(), ..self.file() };
         Ok(Graph::from_file(labelled.normalised(self.normalisation())))
+    }
+
+    /// The same as a batch of graphs: for each node the graph that it belongs to, ascending from 0 without gaps. Labels are then those
+    /// of the graphs.
+    ///
+    /// # Errors
+    /// If it is none, or an edge leads from one graph to another.
+    pub fn with_batch(&self, batch: Vec<u32>) -> Result<Graph, GraphError> {
+        self.file().batched(batch).map(Graph::from_file).map_err(GraphError::Batch)
+    }
+
+    /// The graph of each node, where whole graphs are classified.
+    pub fn batch(&self) -> Option<&[u32]> {
+        self.0.batch.as_ref().map(|batch| batch.0.as_slice())
+    }
+
+    /// How many rows logits have: as many as graphs where whole graphs are classified, else as many as nodes.
+    pub fn target_count(&self) -> usize {
+        self.0.batch.as_ref().map_or(self.node_count(), |batch| batch.1.len())
+    }
+
+    /// The nodes of a graph of the batch, if there are so many; all nodes where there is no batch.
+    pub fn nodes_of(&self, graph: usize) -> std::ops::Range<usize> {
+        let Some((_, starts)) = &self.0.batch else { return 0..self.node_count() };
+        let end = |at: usize| starts.get(at).map_or(self.node_count(), |&start| start as usize);
+        if graph < starts.len() { end(graph)..end(graph + 1) } else { 0..0 }
+    }
+
+    /// Links that a target has: the neighbours of a node, itself not counted, or the edges of a graph.
+    pub fn links(&self, target: usize) -> usize {
+        match self.0.batch {
+            None => self.degree(target),
+            Some(_) => self.nodes_of(target).map(|node| self.degree(node)).sum::<usize>() / 2,
+        }
     }
 
     /// `N`.
@@ -249,12 +297,12 @@ impl Graph {
         self.0.degrees[node] as usize
     }
 
-    /// The label of a node, if it has one.
+    /// The label of a node or of a graph, if it has one.
     pub fn label(&self, node: usize) -> Option<u32> {
         self.labels().and_then(|labels| labels[node])
     }
 
-    /// The labels of all nodes, if there are any.
+    /// The labels of all nodes, if there are any; of a batch those of the graphs come first, and no others follow.
     pub fn labels(&self) -> Option<&[Option<u32>]> {
         self.0.labels.as_deref()
     }
@@ -309,6 +357,7 @@ impl Graph {
             attributes: plain_pattern(&self.0.attributes),
             normalisation: self.0.normalisation,
             categories: self.0.categories.clone(),
+            batch: self.batch().map(<[u32]>::to_vec),
             labels: labels.clone(),
             node_names: node_names.clone(),
             attribute_names: attribute_names.clone(),

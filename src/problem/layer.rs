@@ -152,6 +152,9 @@ impl Layer {
 pub(super) fn square(layer: usize, rules: &[Operator], graph: &Graph) -> Result<Vec<Arc<SparseMatrix>>, NetworkError> {
     let nodes = graph.node_count();
     let matrix = |rule: &Operator| {
+        if rule.is_readout() && graph.batch().is_none() {
+            return Err(NetworkError::NoBatch { layer, rule: rule.name() });
+        }
         if let Operator::Polynomial(base, coefficients) = rule {
             let entries = polynomial::most_entries(&base.matrix(graph), coefficients);
             if entries > polynomial::MOST_ENTRIES {

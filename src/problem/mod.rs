@@ -86,6 +86,26 @@ pub enum ProblemError {
         /// The attacker with its verb: `removed edges are`.
         what: &'static str,
     },
+    /// Graphs are classified, which this attacker is not decided for.
+    #[error("the network classifies graphs, and {what} not decided for such networks")]
+    Graphs {
+        /// The attacker with its verb: `removed edges are`.
+        what: &'static str,
+    },
+    /// Many graphs, and a network that classifies nodes.
+    #[error("there are {graphs} graphs, but the network has no readout: it classifies nodes")]
+    NoReadout {
+        /// How many graphs there are.
+        graphs: usize,
+    },
+    /// There is no such graph.
+    #[error("there is no graph {graph}: there are {graphs} (ids start at 0)")]
+    NoGraph {
+        /// The id given.
+        graph: usize,
+        /// Graphs of the batch.
+        graphs: usize,
+    },
     /// There is no such node.
     #[error("there is no node {node}: the graph has {nodes} (ids start at 0)")]
     Node {
@@ -123,6 +143,9 @@ impl Problem {
         if network.width(1) != attributes {
             return Err(ProblemError::Attributes { network: network.width(1), graph: attributes });
         }
+        if graph.batch().is_some() && !network.has_readout() {
+            return Err(ProblemError::NoReadout { graphs: graph.target_count() });
+        }
         if budget.locals().len() != nodes {
             return Err(ProblemError::Budget { budget: budget.locals().len(), graph: nodes });
         }
@@ -156,15 +179,24 @@ impl Problem {
     /// # Errors
     /// With the first that is not.
     pub fn check_nodes(&self, nodes: &[usize]) -> Result<(), ProblemError> {
-        let count = self.graph.node_count();
-        match nodes.iter().find(|&&node| node >= count) {
-            Some(&node) => Err(ProblemError::Node { node, nodes: count }),
-            None => Ok(()),
-        }
+        check_targets(&self.graph, nodes)
     }
 
     /// The same problem with another `Q`.
     pub fn at_global(&self, global: usize) -> Problem {
         Problem { budget: self.budget.with_global(global), ..self.clone() }
+    }
+}
+
+/// Are these targets: nodes of the graph, or graphs of the batch?
+///
+/// # Errors
+/// With the first that is not.
+pub(crate) fn check_targets(graph: &Graph, targets: &[usize]) -> Result<(), ProblemError> {
+    let count = graph.target_count();
+    match targets.iter().find(|&&target| target >= count) {
+        Some(&target) if graph.batch().is_some() => Err(ProblemError::NoGraph { graph: target, graphs: count }),
+        Some(&target) => Err(ProblemError::Node { node: target, nodes: count }),
+        None => Ok(()),
     }
 }

@@ -74,7 +74,10 @@ impl Network {
             classes @ (0 | 1) => Err(NetworkError::Classes { classes }),
             _ => {
                 let plain = |layer: &Layer| layer.operators.len() == 1 && layer.linear.is_empty();
-                let named = !layers.iter().all(|layer| plain(layer) && layer.bias.values().len() == layer.outputs());
+                let plain = |layer: &Layer| plain(layer) && layer.bias.values().len() == layer.outputs();
+                // A readout is part of the network: nobody may choose another.
+                let readout = |layer: &Layer| layer.operators.iter().any(Operator::is_readout);
+                let named = !layers.iter().all(plain) || layers.iter().any(readout);
                 let sizes = |layer: &Layer| (layer.inputs(), layer.outputs(), layer.operators.len());
                 let described = Arc::new(Described::chain(&layers.iter().map(sizes).collect::<Vec<_>>()));
                 Ok(Network { layers, named, described, plain: None })
@@ -85,6 +88,11 @@ impl Network {
     /// Does the model itself name its operators, so that no option may choose them?
     pub fn is_named(&self) -> bool {
         self.named
+    }
+
+    /// Does it pool the nodes of each graph, so that its logits are those of graphs?
+    pub fn has_readout(&self) -> bool {
+        self.layers.iter().flat_map(|layer| &layer.operators).any(Operator::is_readout)
     }
 
     /// The layers as they were described.
@@ -153,7 +161,11 @@ impl Network {
             let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
             layers.push(Layer { operators: rules, passing, weight, bias, linear: layer.linear });
         }
-        let network = Network { named, ..Network::new(layers)? }.with_categories(graph)?;
+        let network = Network { named, ..Network::new(layers)? };
+        if let Some(graphs) = graph.batch().map(|_| graph.target_count()).filter(|_| !network.has_readout()) {
+            return Err(NetworkError::NoReadout { graphs });
+        }
+        let network = network.with_categories(graph)?;
         let Some(described) = described else { return Ok(network) };
         let nodes = graph.node_count();
         for of in &described.layers {

@@ -105,6 +105,22 @@ pub enum NetworkError {
         /// What it may need.
         entries: usize,
     },
+    /// A readout on a graph that does not say which nodes belong to which graph.
+    #[error(
+        "layer {layer} pools the nodes of each graph ({rule}), but no `batch` says which nodes belong to which graph"
+    )]
+    NoBatch {
+        /// Layer, from 1.
+        layer: usize,
+        /// The readout.
+        rule: String,
+    },
+    /// Many graphs, and a network that classifies nodes.
+    #[error("the file has a `batch` of {graphs} graphs, but the model has no readout: it classifies nodes")]
+    NoReadout {
+        /// How many graphs there are.
+        graphs: usize,
+    },
     /// A message-passing matrix cannot be taken.
     #[error("layer {layer}: {error}")]
     Matrix {

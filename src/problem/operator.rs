@@ -28,6 +28,10 @@ pub enum Operator {
     SumWithSelf,
     /// No messages: every node for itself.
     Identity,
+    /// A readout: row `g` is the sum over the nodes of graph `g`; rows behind the last graph are empty.
+    PoolSum,
+    /// The same for the average over the nodes of a graph (`1/n`).
+    PoolMean,
     /// `Σ c_k A^k` of another rule, in the floats that [`crate::problem::polynomial`] defines.
     Polynomial(Box<Operator>, Vec<f64>),
     /// A matrix of one's own, entries of either sign.
@@ -45,6 +49,8 @@ impl FromStr for Operator {
             "sum" => Operator::Sum,
             "sum+self" => Operator::SumWithSelf,
             "identity" => Operator::Identity,
+            "pool-sum" => Operator::PoolSum,
+            "pool-mean" => Operator::PoolMean,
             _ => match name.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
                 Some(inner) => Operator::polynomial(inner, str::parse)?,
                 None => {
@@ -63,6 +69,9 @@ impl Operator {
     /// If the rule is none, is a polynomial itself, or a coefficient is no finite number.
     pub fn polynomial(text: &str, read: impl Fn(&str) -> Result<Operator, String>) -> Result<Operator, String> {
         let (rule, coefficients) = polynomial::parse(text, read)?;
+        if rule.is_readout() {
+            return Err(format!("{} is a readout, which has no powers", rule.name()));
+        }
         Ok(Operator::Polynomial(Box::new(rule), coefficients))
     }
 
@@ -85,6 +94,11 @@ impl Operator {
                 return Arc::new(polynomial::evaluate(&rule.matrix(graph), coefficients));
             }
             Self::Identity => return Arc::new(build(n, |i| vec![i as u32], |_, _| 1.0)),
+            Self::PoolSum | Self::PoolMean => {
+                let nodes = |g: usize| graph.nodes_of(g).map(|node| node as u32).collect();
+                let mean = matches!(self, Self::PoolMean);
+                return Arc::new(build(n, nodes, |g, _| if mean { 1.0 / graph.nodes_of(g).len() as f64 } else { 1.0 }));
+            }
             _ => (0..n).map(|i| neighbours(i).len() as f64).collect(),
         };
         Arc::new(match self {
@@ -130,6 +144,9 @@ impl Operator {
             Self::Identity => 1,
             Self::Gcn | Self::MeanWithSelf | Self::SumWithSelf => graph.longest_rows().with_self,
             Self::GcnWithoutSelf | Self::Mean | Self::Sum => graph.longest_rows().neighbours,
+            Self::PoolSum | Self::PoolMean => {
+                (0..graph.target_count()).map(|g| graph.nodes_of(g).len()).max().unwrap_or(0)
+            }
             Self::Matrix(_) | Self::Polynomial(..) => {
                 let matrix = self.matrix(graph);
                 (0..matrix.rows()).map(|i| matrix.row(i).0.len()).max().unwrap_or(0)
@@ -137,7 +154,12 @@ impl Operator {
         }
     }
 
-    /// Steps along edges that it takes at once.
+    /// Is it a readout, whose rows are graphs?
+    pub fn is_readout(&self) -> bool {
+        matches!(self, Self::PoolSum | Self::PoolMean)
+    }
+
+    /// Steps along edges that it takes at once; a readout counts as one.
     pub(crate) fn hops(&self) -> usize {
         match self {
             Self::Identity => 0,
@@ -156,6 +178,8 @@ impl Operator {
             Self::Sum => "sum".into(),
             Self::SumWithSelf => "sum+self".into(),
             Self::Identity => "identity".into(),
+            Self::PoolSum => "pool-sum".into(),
+            Self::PoolMean => "pool-mean".into(),
             Self::Polynomial(rule, coefficients) => {
                 let coefficients: Vec<String> = coefficients.iter().map(f64::to_string).collect();
                 format!("poly({};{})", rule.name(), coefficients.join(","))

@@ -22,6 +22,10 @@ pub enum TrainError {
     #[error("the attributes of the graph are categories: training is on attributes that are flipped one by one")]
     #[diagnostic(help("leave `attr_groups` out for training, and certify the model on the graph with it"))]
     Categories,
+    /// A batch of graphs.
+    #[error("the file has a `batch` of graphs: training is of networks that classify nodes")]
+    #[diagnostic(help("train in PyTorch Geometric and certify that model, or leave `batch` out of the file"))]
+    Graphs,
     /// A classifier needs two classes.
     #[error("the labels name {classes} class: a classifier needs at least two")]
     #[diagnostic(help("check the array `labels` of the graph file"))]

@@ -54,6 +54,9 @@ impl<'a> Trainer<'a> {
         if graph.categories().is_some() {
             return Err(TrainError::Categories);
         }
+        if graph.batch().is_some() {
+            return Err(TrainError::Graphs);
+        }
         let chance = SeededRandom::new(settings.seed).of(WEIGHTS);
         let biases = SeededRandom::new(settings.seed).of(BIASES);
         let mut inputs = graph.attribute_count();

@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
         let Statement { network, budget, .. } = self.statement;
         let mut expanded = proof.clone();
         let Claim::Robust(trees) = &mut expanded.claim else { return Ok(expanded) };
-        if proof.id as usize >= network.graph.attributes.rows {
+        if proof.id as usize >= network.graph.targets() {
             return Err(Reason::Node.into());
         }
         let slice = Slice::new(network, network.depth(), proof.id);
@@ -159,7 +159,7 @@ impl<'a> Checker<'a> {
 
     fn judge(&self, proof: &NodeProof, keep: &mut Keep) -> Result<Verdict, Fault> {
         let network = &self.statement.network;
-        if proof.id as usize >= network.graph.attributes.rows {
+        if proof.id as usize >= network.graph.targets() {
             return Err(Reason::Node.into());
         }
         if proof.class as usize >= network.classes() {

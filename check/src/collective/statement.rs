@@ -52,6 +52,9 @@ impl<'a> CollectiveStatement<'a> {
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_flips(graph, "proofs about one attack for the whole graph")?;
+        if graph.batch.is_some() {
+            return Err(Reason::Files("graphs are classified, and one attack for all of them has no proofs".into()));
+        }
         let count = graph.attributes.rows;
         let mut named = vec![header.nodes.is_none(); count];
         let stated = header.nodes.as_deref().unwrap_or_default();

@@ -29,6 +29,11 @@ impl<'a> EdgeStatement<'a> {
         }
         require_digests(graph, model, &header.graph, &header.model)?;
         require_flips(graph, "proofs against removed edges")?;
+        if graph.batch.is_some() {
+            return Err(Reason::Files(
+                "graphs are classified, and there are no proofs against removed edges then".into(),
+            ));
+        }
         let network = EdgeNetwork::new(graph, model, &header.message_passing)?;
         let nodes = graph.adjacency.rows as u32;
         for node in 0..nodes {

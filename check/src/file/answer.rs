@@ -219,12 +219,13 @@ pub(crate) fn left_open(question: &Question, summary: &Summary) -> Vec<String> {
         format!("{}{}", first.join(", "), if nodes.len() > 10 { ", …" } else { "" })
     };
     if asked.is_empty() && question.elsewhere.is_empty() {
-        left.push("no node is asked about".into());
+        left.push(format!("no {} is asked about", summary.target()));
     }
+    let target = summary.target();
     if !open.is_empty() {
-        left.extend(summary.uncovered.iter().map(|why| format!("{why}: robust nodes do not answer")));
+        left.extend(summary.uncovered.iter().map(|why| format!("{why}: robust {target}s do not answer")));
         left.push(format!(
-            "{} of {} nodes asked about have no proof that answers: {}",
+            "{} of {} {target}s asked about have no proof that answers: {}",
             open.len(),
             asked.len(),
             list(&open)

@@ -84,6 +84,9 @@ pub(super) fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) 
         let Some(rules) = rules.filter(|rules| !rules.iter().any(Rule::has_matrix)) else {
             return wrong("messages are passed by a matrix, whose edges need not be those of the graph".into());
         };
+        if layer.pools() {
+            return wrong("the model has a readout, and graphs are not cut into parts".into());
+        }
         hops += rules.iter().map(Rule::hops).max().unwrap_or(0);
     }
     if hops > part.hops {

@@ -35,8 +35,9 @@ pub fn check(
 ) -> Summary {
     let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
     let (question, part) = (options.question.clone(), options.part.clone());
-    let verdicts = vec![None; nodes];
-    let mut summary = Summary { answers: verdicts.clone(), verdicts, attributes, question, part, ..Summary::default() };
+    let (verdicts, graphs) = (vec![None; graph.targets()], graph.batch.is_some());
+    let answers = verdicts.clone();
+    let mut summary = Summary { answers, verdicts, nodes, attributes, graphs, question, part, ..Summary::default() };
     let limits = if options.exact_only { options.limits.exact() } else { options.limits };
     let work = Arc::new(Work::new(limits, nodes, options.stop));
     match run(graph, model, options, &work, reader, &mut progress, &mut summary) {
@@ -54,7 +55,7 @@ pub fn check(
         summary.unmet.extend(open);
         // Nobody has asked about other nodes.
         let rows = summary.asked_rows(question);
-        let answers = std::mem::replace(&mut summary.answers, vec![None; nodes]);
+        let answers = std::mem::replace(&mut summary.answers, vec![None; graph.targets()]);
         rows.into_iter().for_each(|row| summary.answers[row] = answers[row]);
     }
     summary

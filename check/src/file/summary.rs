@@ -88,6 +88,10 @@ pub struct Collective {
 pub struct Summary {
     /// What is proved about what; `None` if not even that was readable.
     pub header: Option<Stated>,
+    /// The number of nodes of the graph.
+    pub nodes: usize,
+    /// Are graphs classified? Then all that is said of nodes that have verdicts is said of these.
+    pub graphs: bool,
     /// The number of attributes of the graph.
     pub attributes: usize,
     /// What was asked; without it no exit code is 0.
@@ -135,6 +139,11 @@ impl Summary {
     /// Is everything in the file accepted? A file that proves nothing may be.
     pub fn accepted(&self) -> bool {
         self.rejected == 0 && self.expensive == 0 && !self.interrupted
+    }
+
+    /// What has verdicts, in a word.
+    pub(crate) fn target(&self) -> &'static str {
+        if self.graphs { "graph" } else { "node" }
     }
 
     /// How many nodes got this verdict.

@@ -20,6 +20,11 @@ impl Ids<'_> {
         self.part.map_or(self.graph.attributes.rows, |part| part.of)
     }
 
+    /// What is asked about: how many there are, and what they are called.
+    fn targets(&self) -> (usize, &'static str) {
+        self.graph.graphs().map_or((self.count(), "nodes"), |graphs| (graphs, "graphs"))
+    }
+
     /// Sets the budgets of frozen nodes to 0.
     pub(super) fn freeze(&self, list: Option<&str>, locals: &mut Option<Vec<u64>>, uniform: u64) -> Result<(), String> {
         let Some(list) = list else { return Ok(()) };
@@ -39,10 +44,11 @@ impl Ids<'_> {
 
     /// The rows that are asked about, all if none are named, and the ids for which another part answers.
     pub(super) fn asked(&self, list: Option<&str>) -> Result<(Option<Vec<u32>>, Vec<u32>), String> {
+        let (count, what) = self.targets();
         let named = match list {
             None => None,
             Some("all") => self.part.map(|part| (0..part.of as u32).collect()),
-            Some(list) => Some(identifiers("--nodes", list, self.count(), "nodes")?),
+            Some(list) => Some(identifiers("--nodes", list, count, what)?),
         };
         match (named, self.part) {
             (Some(ids), _) if ids.is_empty() => Err("--nodes selects no node".into()),

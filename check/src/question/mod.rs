@@ -101,7 +101,7 @@ impl Question {
         }
         let nodes = self.nodes.as_deref().unwrap_or_default();
         let rising = nodes.windows(2).all(|pair| pair[0] < pair[1]);
-        let exist = nodes.last().is_none_or(|&last| (last as usize) < graph.attributes.rows);
+        let exist = nodes.last().is_none_or(|&last| (last as usize) < graph.targets());
         let some = self.nodes.as_ref().is_none_or(|nodes| !nodes.is_empty()) || !self.elsewhere.is_empty();
         if rising && exist && some { Ok(()) } else { Err(Reason::Node) }
     }

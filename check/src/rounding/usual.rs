@@ -60,8 +60,14 @@ impl Base {
             let row = |i: usize| adjacency.row(i).len() as u64 + u64::from(missing(i));
             (0..adjacency.rows).map(row).max().unwrap_or(0)
         };
+        let of_graphs = || {
+            let runs = graph.batch.as_deref().unwrap_or_default().chunk_by(|a, b| a == b);
+            runs.map(|run| run.len() as u64).max().unwrap_or(0)
+        };
         let (error, longest) = match rule {
             "identity" => (0, 1),
+            "pool-sum" => (0, of_graphs()),
+            "pool-mean" => (RULE, of_graphs()),
             "sum" => (0, neighbours(false)),
             "sum+self" => (0, neighbours(true)),
             "mean" | "gcn-self" => (RULE, neighbours(false)),

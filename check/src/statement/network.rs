@@ -9,7 +9,7 @@ use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, SparseMatrix}
 use super::integers::{Integers, ShortRows};
 use super::links::Links;
 use super::operator::{Operators, short};
-use super::rule::same_rules;
+use super::rule::{is_readout, same_rules};
 use crate::format::Header;
 use crate::number::{Dyadic, Stored};
 use crate::verdict::Reason;
@@ -70,6 +70,11 @@ pub struct Network<'a> {
 /// The rules of the terms of a layer: the model's own, which the header must repeat, or the one that the header states.
 fn rules<'r>(number: usize, layer: &'r LayerFile, stated: &'r str) -> Result<Vec<&'r str>, Reason> {
     if layer.operators.is_empty() {
+        if is_readout(stated) {
+            return Err(Reason::Header(format!(
+                "the readout {stated} of layer {number}, which the model does not name"
+            )));
+        }
         return Ok(vec![stated]);
     }
     let own = layer.operators.join(" & ");
@@ -131,6 +136,7 @@ pub(crate) fn require_fit<'r>(
     if model.layers[count - 1].weight.columns < 2 {
         return Err(Reason::Files("the model has fewer than two classes".into()));
     }
+    require_batch(graph, model)?;
     let (mut found, mut inputs) = (Vec::new(), attributes);
     for (at, (layer, stated)) in model.layers.iter().zip(stated).enumerate() {
         require_shape(at + 1, at + 1 == count, layer, inputs, nodes)?;
@@ -141,6 +147,22 @@ pub(crate) fn require_fit<'r>(
         inputs = layer.weight.columns;
     }
     Ok(found)
+}
+
+/// Refuses a readout without a batch of graphs, a batch without a readout, and what is no batch.
+fn require_batch(graph: &GraphFile, model: &ModelFile) -> Result<(), Reason> {
+    let readout = model.layers.iter().flat_map(|layer| &layer.operators).any(|rule| is_readout(rule));
+    let wrong = |problem: &str| Err(Reason::Files(problem.into()));
+    match graph.batch.as_deref() {
+        None if readout => wrong("the model classifies graphs, but the graph has no `batch`"),
+        Some(_) if !readout => wrong("the graph has a `batch` of graphs, but the model has no readout"),
+        Some(batch) => {
+            let steps = batch.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0].saturating_add(1));
+            let fits = steps && batch.len() == graph.attributes.rows && batch.first().is_none_or(|&first| first == 0);
+            if fits { Ok(()) } else { wrong("the `batch` of the graph does not number graphs from 0 without gaps") }
+        }
+        None => Ok(()),
+    }
 }
 
 impl<'a> Network<'a> {

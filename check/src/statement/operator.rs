@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, SparseMatrix, matrix_digest};
 
+use super::rule::is_readout;
 use crate::number::{RowSum, Stored, decimal, reciprocal, reciprocal_root};
 use crate::verdict::Reason;
 use crate::work::Meter;
@@ -65,6 +66,9 @@ impl<'a> Operators<'a> {
     /// A matrix that was given, or a rule of one word.
     fn plain(&self, rule: &str) -> Result<Arc<SparseMatrix>, Reason> {
         let nodes = self.graph.adjacency.rows;
+        if is_readout(rule) {
+            return self.readout(rule).map(Arc::new);
+        }
         let Some(digest) = rule.strip_prefix("matrix:") else { return self.neighbours(rule).map(Arc::new) };
         let found = self.matrices.iter().find(|matrix| matrix_digest(matrix) == digest);
         let &matrix = found.ok_or_else(|| Reason::Header(format!("no matrix with digest {digest} was given")))?;
@@ -79,6 +83,23 @@ impl<'a> Operators<'a> {
             return Err(Reason::Files("a message-passing matrix has column ids that do not ascend".into()));
         }
         Ok(matrix.clone())
+    }
+
+    /// The rules of readouts: row `g` has the nodes of graph `g`, and rows behind the last graph are empty.
+    fn readout(&self, rule: &str) -> Result<SparseMatrix, Reason> {
+        let batch = self.graph.batch.as_deref().ok_or_else(|| unknown(rule))?;
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); batch.len()];
+        for (node, &of) in (0..).zip(batch) {
+            rows.get_mut(of as usize).ok_or_else(|| unknown(rule))?.push(node);
+        }
+        let mut matrix = empty(batch.len());
+        for row in &rows {
+            let entry = reciprocal(if rule == "pool-mean" { row.len().max(1) } else { 1 });
+            matrix.indices.extend(row);
+            matrix.values.extend(row.iter().map(|_| entry));
+            matrix.offsets.push(matrix.indices.len());
+        }
+        Ok(matrix)
     }
 
     /// The rules of one word.
@@ -119,6 +140,9 @@ impl<'a> Operators<'a> {
         let (base, list) = inner.rsplit_once(';').ok_or_else(|| unknown(rule))?;
         if base.starts_with("poly(") {
             return Err(Reason::Header(format!("message passing '{}': a poly of a poly", short(rule))));
+        }
+        if is_readout(base) {
+            return Err(Reason::Header(format!("message passing '{}': a poly of a readout", short(rule))));
         }
         let mut coefficients = Vec::new();
         for text in list.split(',') {

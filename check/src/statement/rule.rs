@@ -5,6 +5,14 @@ use crate::number::{Stored, decimal};
 /// The rules of one word.
 const WORDS: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
 
+/// The rules of readouts, which only a model names: their rows are graphs.
+const READOUTS: [&str; 2] = ["pool-sum", "pool-mean"];
+
+/// Is this a readout?
+pub(crate) fn is_readout(rule: &str) -> bool {
+    READOUTS.contains(&rule)
+}
+
 /// A rule, read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rule<'r> {
@@ -19,7 +27,7 @@ impl<'r> Rule<'r> {
     pub(crate) fn read(text: &'r str) -> Option<Rule<'r>> {
         let plain = |text: &str| WORDS.contains(&text) || text.starts_with("matrix:");
         let Some(inner) = text.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) else {
-            return plain(text).then_some(Rule::Plain(text));
+            return (plain(text) || is_readout(text)).then_some(Rule::Plain(text));
         };
         let (base, list) = inner.rsplit_once(';').filter(|(base, _)| plain(base))?;
         let mut coefficients = list.split(',').map(decimal).collect::<Option<Vec<Stored>>>()?;

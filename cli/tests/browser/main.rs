@@ -161,6 +161,7 @@ fn row(node: u64) -> NodeRecord {
     let mix = |x: u64| node.wrapping_mul(6364136223846793005).wrapping_add(x.wrapping_mul(1442695040888963407)) >> 33;
     NodeRecord {
         node,
+        graphs: false,
         label: Some(node % 3),
         predicted: mix(1) % 3,
         reference: mix(1) % 3,

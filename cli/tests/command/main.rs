@@ -10,6 +10,7 @@ mod collective_report;
 mod command_line;
 mod deployed;
 mod errors;
+mod graphs;
 mod laboratory;
 mod numbers;
 mod parts;

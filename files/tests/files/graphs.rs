@@ -344,3 +344,37 @@ fn remedies_work() {
     assert!(error.to_string().contains("pickle"), "{error}");
     assert!(miette::Diagnostic::help(&error).unwrap().to_string().contains("np.savez"), "{error:?}");
 }
+
+#[test]
+fn a_batch_of_graphs_is_read_digested_and_written() {
+    let one_graph = || small_graph().with("labels", i64s(&[2])).with("batch", i64s(&[0, 0, 0]));
+    let graph = parse(&one_graph()).unwrap();
+    assert_eq!((graph.graphs(), graph.targets()), (Some(1), 1));
+    assert_eq!(graph.labels, Some(vec![Some(2), None, None]));
+    // Three graphs without edges; labels are those of graphs, in as many rows as there are nodes.
+    let apart = || {
+        let empty = small_graph().with("adj_data", f32s(&[])).with("adj_indices", i32s(&[]));
+        empty.with("adj_indptr", i32s(&[0, 0, 0, 0])).with("batch", i64s(&[0, 1, 1])).with("labels", i64s(&[1, -1]))
+    };
+    let apart = parse(&apart()).unwrap();
+    assert_eq!((apart.targets(), &apart.labels), (2, &Some(vec![Some(1), None, None])));
+    // The digest knows the batch, and without one it is what it was.
+    let plain = parse(&small_graph().without("labels")).unwrap();
+    let batched = parse(&small_graph().without("labels").with("batch", i64s(&[0, 0, 0]))).unwrap();
+    assert_ne!(plain.digest, batched.digest);
+    assert_eq!(plain.clone().batched(vec![0, 0, 0]).unwrap(), batched);
+    for graph in [graph, apart, batched] {
+        let again = gcnproof_files::write::graph_npz("again.npz", &graph).unwrap();
+        let again = parse_graph("again.npz", &again, &GraphOptions::default()).unwrap();
+        assert_eq!((again.digest, again.batch, again.labels), (graph.digest, graph.batch, graph.labels));
+    }
+    let batch = |numbers: &[i64]| small_graph().without("labels").with("batch", i64s(numbers));
+    refused(batch(&[0, 0]), &["batch", "2 numbers", "3 nodes"]);
+    refused(batch(&[1, 1, 1]), &["batch", "the first graph has the number 0"]);
+    refused(batch(&[0, 0, 2]), &["batch", "graph 1 has no node"]);
+    refused(batch(&[0, 1, 0]), &["batch", "must not fall"]);
+    refused(batch(&[0, 0, 1]), &["batch", "an edge leads to node 2 of graph 1"]);
+    refused(batch(&[0, 0, -1]), &["batch", "-1", "numbers no graph"]);
+    refused(small_graph().with("batch", i64s(&[0, 0, 0])), &["labels", "3 numbers", "1 graphs"]);
+    refused(small_graph().with("batch", f32s(&[0.0; 3])), &["batch", "integers are needed"]);
+}

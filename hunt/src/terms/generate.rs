@@ -192,7 +192,7 @@ fn draw(style: Option<Style>, numbers: Numbers, random: &mut Random) -> f64 {
 }
 
 /// A network of one to five layers.
-fn network(base: &Case, classes: usize, numbers: Numbers, random: &mut Random) -> Description {
+pub(super) fn network(base: &Case, classes: usize, numbers: Numbers, random: &mut Random) -> Description {
     let attributes = base.attributes();
     let plain =
         [Style::Signs, Style::Integers, Style::Halves, Style::Tenths, Style::Powers, Style::Single, Style::Double];
@@ -304,7 +304,7 @@ fn passing(matrices: &[Arc<gcnproof_files::SparseMatrix>], numbers: Numbers, ran
 }
 
 /// Chooses biases such that some values are (nearly) 0, or some classes (nearly) tied, after some flips.
-fn tie(base: &Case, network: &mut Description, random: &mut Random) {
+pub(super) fn tie(base: &Case, network: &mut Description, random: &mut Random) {
     for at in 0..network.layers.len() {
         let outputs = network.layers[at].outputs;
         if network.layers[at].bias.as_ref().is_none_or(|bias| bias.len() > outputs) {
@@ -335,7 +335,7 @@ fn tie(base: &Case, network: &mut Description, random: &mut Random) {
 }
 
 /// Gives most nodes the class as label that floats predict, and the others any or none.
-fn label(case: &mut TermCase, random: &mut Random) {
+pub(super) fn label(case: &mut TermCase, random: &mut Random) {
     let network = case.floats();
     let logits = |range: &Range<usize>| network.logits(range, &case.base.attributes_after(range, &[]));
     let labels = case.base.components.iter().flat_map(|range| labels(&logits(range), case.base.classes(), random));

@@ -25,7 +25,7 @@ pub fn look(area: Area, case: &TermCase, attacks: usize, random: &mut Random, co
         return Vec::new();
     }
     Counts::add(&counts.cases, 1);
-    Counts::add(&counts.problems, case.base.components.len());
+    Counts::add(&counts.problems, case.base.graph.graphs().unwrap_or(case.base.components.len()));
     let how = random.pick(&[
         How::Complete,
         How::Complete,
@@ -47,7 +47,10 @@ pub fn look(area: Area, case: &TermCase, attacks: usize, random: &mut Random, co
             Ok(part) if part.base.graph.categories.is_some() => {
                 attack(area, &part, &part.oracle().all(), random, counts, &mut found);
             }
-            Ok(part) => attack(area, &part, &truths[range], random, counts, &mut found),
+            Ok(part) => {
+                let truths = &truths[range.start..range.end.min(truths.len())];
+                attack(area, &part, truths, random, counts, &mut found);
+            }
             Err(problem) => found.push(keep::record(area, case, Wrong::new(Kind::Crash, 0, problem), "", None)),
         }
     }

@@ -4,7 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`description`], [`case`] | a described network, and a case with one |
-//! | [`generate`] | makes cases |
+//! | [`generate`] | makes cases; [`graphs`]: those in which whole graphs are classified |
 //! | [`operator`] | entries of operators; brute force is that of [`crate::truth`] |
 //! | [`look`] | what the program says, compared; its own proofs |
 //! | [`keep`] | files of a finding |
@@ -12,6 +12,7 @@
 pub mod case;
 pub mod description;
 pub mod generate;
+pub mod graphs;
 pub mod keep;
 pub mod look;
 pub mod operator;

@@ -57,7 +57,7 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
 
     def recorded(forced: bool, attributes: Given) -> tuple[Network, str | None, Division | None]:
         module = copied(model)
-        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes)
+        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch)
         given = inputs.with_attributes(recorder.attributes())
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
@@ -83,6 +83,8 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
 def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) -> tuple[Graph, Network]:
     """The graph of a Data object of PyTorch Geometric, and the network that a module is on it.
 
+    A module that classifies graphs takes a Batch, a list of Data objects or a dataset: then the graph has a `batch`.
+
     The module is run once in eval mode on tensors that record what is done with them; it stays as it is. Then the network's logits are
     compared with the module's own in float64, on the attributes and on random flips of them (chosen by `seed`).
 
@@ -98,7 +100,7 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) 
 
     reading = read(model, data, call)
     inputs, division = reading.inputs, reading.division
-    graph = inputs.graph()
+    graph = inputs.graph(reading.network.has_readout)
     # A copy in float64 divides in float64.
     compared = graph if division is None else graph._divided(Division(64, inside=True))
     reading.compare(evaluator(compared, reading.network), seed)

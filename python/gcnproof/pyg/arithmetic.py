@@ -235,8 +235,16 @@ def _sum_of_stack(recorder: Any, input: Recorded, dim: Any = None, keepdim: bool
                 raise Unhandled("all units of a node become one number: say keepdim=True where rows are divided by their sums")
             result.row_sums = sums_of(recorder, value) if not _mean and dtype is None else None
             return recorder.tensor(result)
-        raise recorder.refuse("a sum or mean over nodes", "models that give one result for a whole graph, or that compare nodes with each other, are "
-                              "not certified", "certify a model for nodes, without global pooling")
+        value = recorder.open_value(input)
+        if dim is None or not isinstance(dim, int) or value.rows != recorder.nodes:
+            raise recorder.refuse("a sum or mean over nodes", "graphs are the sums or means over their own nodes", "use global_add_pool or global_mean_pool")
+        if recorder.graphs > 1:
+            raise recorder.refuse("a sum or mean over the nodes of several graphs", "it compares graphs with each other",
+                                  "give the readout its batch: global_add_pool(x, data.batch)")
+        if not keepdim:
+            raise Unhandled("the nodes of the graph become one row: say keepdim=True, or use global_add_pool")
+        ones = sparse.csr_array(np.full((1, value.rows), 1.0 / value.rows if _mean else 1.0))
+        return recorder.tensor(recorder.passed(value, recorder.operators.of(ones)))
     tensors, at = input.stack
     if keepdim or dim is None or side(dim, 3) != at:
         raise Unhandled("a stack is only summed over what was stacked")

@@ -133,7 +133,7 @@ class Bias:
 
 
 class Form:
-    """Σ terms + bias, by rows: nodes, or edges inside a message-passing layer."""
+    """Σ terms + bias, by rows: nodes, edges inside a message-passing layer, or graphs behind a readout."""
 
     def __init__(self, rows: int, width: int, terms: list[FormTerm], bias: Bias | None = None, label: str | None = None):
         self.rows = rows
@@ -301,7 +301,7 @@ class Layers:
 
     def network(self, form: Form) -> tuple[Network, set[str]]:
         """The network whose logits a form is, and as what it reads the attributes; layers that it does not depend on are left out."""
-        self._layers.append(_described("logits", form, self.attributes.width, "none"))
+        self._layers.append(self._described("logits", form, "none"))
         needed, kept = {"logits"}, []
         for layer in reversed(self._layers):
             if layer.name in needed:
@@ -320,18 +320,24 @@ class Layers:
             number += 1
             name = f"{wanted}.{number}"
         self._names.add(name)
-        layer = _described(name, form, self.attributes.width, activation)
+        layer = self._described(name, form, activation)
         self._layers.append(layer)
         return Form.of(Source(name, form.width, layer), form.rows)
 
 
-def _described(name: str, form: Form, attributes: int, activation: str) -> Layer:
-    """A layer as a network takes it."""
-    terms = _terms(form, attributes)
-    if (bias := form.bias) is None:
-        return Layer(name, terms, None, activation)
-    magnitude = _above(bias.magnitude, bias.values) if bias.roundings else None
-    return Layer(name, terms, bias.values, activation, magnitude, bias.roundings)
+    def _described(self, name: str, form: Form, activation: str) -> Layer:
+        """A layer as a network takes it."""
+        terms = _terms(form, self.attributes.width)
+        if (bias := form.bias) is None:
+            return Layer(name, terms, None, activation)
+        magnitude = self._rows(_above(bias.magnitude, bias.values)) if bias.roundings else None
+        return Layer(name, terms, self._rows(bias.values), activation, magnitude, bias.roundings)
+
+    def _rows(self, values: np.ndarray) -> np.ndarray:
+        """Numbers by graph with a row for each node: those behind the last graph are 0."""
+        if values.ndim == 1 or len(values) == self.nodes:
+            return values
+        return np.vstack([values, np.zeros((self.nodes - len(values), values.shape[1]))])
 
 
 def _above(magnitude: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -29,12 +29,22 @@ class Inputs:
     attributes: sparse.csr_array
     """0/1, also where rows are divided by their sums."""
     labels: np.ndarray | None
+    """Of the nodes, or of the graphs, as many as there are."""
+    batch: np.ndarray
+    """The graph of each node; one graph where the data does not say."""
     normalised: int | None = None
     """Where they are, the bits of the quotients."""
 
-    def graph(self) -> Graph:
-        """The graph of these parts."""
-        graph = Graph(self.adjacency, self.attributes, self.labels)
+    def graph(self, readout: bool = False) -> Graph:
+        """The graph of these parts; with a readout its graphs are classified, and otherwise its nodes."""
+        targets = int(self.batch[-1]) + 1 if readout else len(self.batch)
+        if self.labels is not None and len(self.labels) != targets:
+            what = "graph" if readout else "node"
+            raise InvalidData(
+                f"`data.y` has {len(self.labels)} entries, but there are {targets} {what}s. Remedy: one class for each {what}, below 0 where there is no label; "
+                "`data.y = None` for no labels"
+            )
+        graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None)
         return graph if self.normalised is None else graph._divided(Division(self.normalised))
 
     def with_attributes(self, x: Any) -> Any:
@@ -59,6 +69,44 @@ class Inputs:
         return names
 
 
+def batched(data: Any) -> Any:
+    """Many graphs as one Batch, where they are a list or a dataset; anything else as it is."""
+    if not isinstance(data, (list, tuple, torch.utils.data.Dataset)) or len(data) < 2 and isinstance(data, torch.utils.data.Dataset):
+        return data
+    from torch_geometric.data import Batch, Data
+
+    graphs = list(data)
+    for place, graph in enumerate(graphs):
+        if not isinstance(graph, Data):
+            raise InvalidData(f"a list of graphs is a list of Data objects, and the one at place {place} is a {type(graph).__name__}")
+        if not graph.num_nodes:
+            raise InvalidData(f"the graph at place {place} has no nodes: leave it out")
+    if not graphs:
+        raise InvalidData("the list of graphs is empty")
+    try:
+        return Batch.from_data_list(graphs)
+    except Exception as error:
+        raise InvalidData(f"the graphs do not fit into one Batch: {type(error).__name__}: {error}") from error
+
+
+def _batch(data: Any, adjacency: sparse.csr_array) -> np.ndarray:
+    """The graph of each node; raises InvalidData where that is none."""
+    batch, nodes = getattr(data, "batch", None), adjacency.shape[0]
+    if batch is None:
+        return np.zeros(nodes, np.int64)
+    if not isinstance(batch, torch.Tensor) or batch.is_floating_point() or tuple(batch.shape) != (nodes,):
+        raise InvalidData(f"`data.batch` is no tensor with the number of its graph for each of the {nodes} nodes")
+    found = batch.cpu().numpy().astype(np.int64)
+    steps = np.diff(found)
+    if found[0] != 0 or ((steps != 0) & (steps != 1)).any():
+        raise InvalidData("`data.batch` does not number the graphs 0, 1, 2, … in the order of their nodes. Remedy: Batch.from_data_list(graphs), every one with a node")
+    rows, columns = adjacency.nonzero()
+    for place in np.flatnonzero(found[rows] != found[columns])[:1]:
+        row, column = rows[place], columns[place]
+        raise InvalidData(f"an edge leads from node {column} of graph {found[column]} to node {row} of graph {found[row]}, but the graphs of a batch have no edges between them")
+    return found
+
+
 def read_data(data: Any) -> Inputs:
     """The parts of a Data object; raises InvalidData where it has none that can be certified."""
     if isinstance(data, torch.nn.Module):
@@ -67,6 +115,7 @@ def read_data(data: Any) -> Inputs:
         raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
     if isinstance(data, (torch.Tensor, np.ndarray)) or type(data).__module__.startswith("networkx"):
         raise InvalidData(f"{type(data).__name__} is no graph with attributes: give a Data object with `x` and `edge_index`")
+    data = batched(data)
     if not hasattr(data, "x") and hasattr(data, "__getitem__") and hasattr(data, "__len__"):
         raise InvalidData(f"{type(data).__name__} is a dataset, not a graph: give one of its graphs, `dataset[0]`")
     x = getattr(data, "x", None)
@@ -81,7 +130,9 @@ def read_data(data: Any) -> Inputs:
     attributes, normalised = _attributes(x)
     data = _double(data)
     adjacency = _adjacency(data, attributes.shape[0])
-    return Inputs(data, adjacency, attributes, _labels(getattr(data, "y", None), attributes.shape[0]), normalised)
+    batch = _batch(data, adjacency)
+    labels = _labels(getattr(data, "y", None), attributes.shape[0], int(batch[-1]) + 1)
+    return Inputs(data, adjacency, attributes, labels, batch, normalised)
 
 
 def _as_tensor(values: Any, name: str) -> str:
@@ -207,13 +258,13 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
     return pattern
 
 
-def _labels(y: Any, nodes: int) -> np.ndarray | None:
-    """The class of each node, where there is one; raises InvalidData about labels that are something else."""
+def _labels(y: Any, nodes: int, graphs: int) -> np.ndarray | None:
+    """The class of each node or of each graph, where there is one; raises InvalidData about labels that are something else."""
     if y is None:
         return None
     if not isinstance(y, torch.Tensor):
         raise InvalidData(f"`data.y` is a {type(y).__name__}. Remedy: `data.y = torch.tensor(data.y)`, or `data.y = None` for no labels")
-    if y.numel() != nodes:
+    if y.numel() not in (nodes, graphs):
         shape = " × ".join(map(str, y.shape)) or "1"
         raise InvalidData(
             f"`data.y` has {shape} entries, but the graph has {nodes} nodes. Remedy: one class for each node, below 0 where there is no label; "
@@ -342,12 +393,10 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
         )
     if kind == "DeepGCNLayer":
         raise UnsupportedModel("a DeepGCNLayer is one layer, and takes whatever its convolution takes. Remedy: give the whole model, whose forward calls it", kind)
+    named_batch = any(parameter.name == "batch" for parameter in signature[1:])
     if any(parameter.name == "batch" for parameter in needed[1:]) and getattr(data, "batch", None) is None:
-        raise UnsupportedModel(
-            "the model's forward takes `batch`: it pools the nodes of each graph into one result, but single nodes are certified. Remedy: give a model "
-            "that classifies nodes; if `batch` does not matter to it, " + remedy,
-            "batch",
-        )
+        # One graph, all of whose nodes belong to it.
+        data.batch = torch.zeros(data.x.shape[0], dtype=torch.long)
     if not parameters:
         raise UnsupportedModel(f"the model's forward takes no arguments that have names. Remedy: {remedy}")
     if len(needed) <= 1 and (names or [parameters[0].name])[0].lower() in ("data", "batch", "graph", "g", "d", "inputs", "input_data"):
@@ -379,4 +428,6 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
             if not has:
                 raise UnsupportedModel(f"the model's forward takes `{name}`, which the data does not have. Remedy: {remedy}")
             chosen.append(name)
-    return lambda model, data: model(*[getattr(data, name) for name in chosen])
+    # A readout that is told nothing takes all nodes for those of one graph.
+    more = ["batch"] if named_batch and "batch" not in chosen and getattr(data, "batch", None) is not None else []
+    return lambda model, data: model(*[getattr(data, name) for name in chosen], **{name: getattr(data, name) for name in more})

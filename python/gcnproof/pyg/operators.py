@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..network import Polynomial
+from ..network import READOUTS, Polynomial
 
 UNKNOWN = 1 << 23
 """So many roundings that nothing is claimed about the network as it runs."""
@@ -55,6 +55,11 @@ class Operator:
     def is_identity(self) -> bool:
         """Does every node keep what it has?"""
         return self.base is None and self.under is None and self.coefficients == (1.0,)
+
+    @property
+    def is_readout(self) -> bool:
+        """Does it pool the nodes of each graph?"""
+        return self.base is not None and self.base.rule in READOUTS
 
     @property
     def is_matrix(self) -> bool:
@@ -149,8 +154,9 @@ IDENTITY = Operator(None, (1.0,))
 class Operators:
     """The matrices met on one graph, each kept once."""
 
-    def __init__(self, adjacency: sparse.csr_array):
+    def __init__(self, adjacency: sparse.csr_array, batch: np.ndarray):
         self.nodes = adjacency.shape[0]
+        self._readouts = list(_readouts(batch))
         self._rules = list(_rules(adjacency))
         self._known: list[Base] = []
 
@@ -162,6 +168,10 @@ class Operators:
         csr.eliminate_zeros()
         csr.sort_indices()
         if csr.shape != (self.nodes, self.nodes):
+            for rule, made in self._readouts:
+                for sign in (1.0, -1.0):
+                    if csr.shape == made.shape and _equal(csr, made, sign, _CLOSE):
+                        return Operator(self._base(made, rule), (0.0, sign))
             return Operator(Base(csr), (0.0, 1.0))
         for rule, made in sorted(self._rules, key=lambda known: known[0] != meant):
             for sign in (1.0, -1.0):
@@ -241,6 +251,15 @@ def _equal(a: sparse.csr_array, b: sparse.csr_array, sign: float, tolerance: flo
     if a.nnz != b.nnz or not np.array_equal(a.indptr, b.indptr) or not np.array_equal(a.indices, b.indices):
         return False
     return bool((np.abs(a.data - sign * b.data) <= tolerance * np.abs(b.data)).all())
+
+
+def _readouts(batch: np.ndarray) -> Any:
+    """The matrices of graphs × nodes that pool the nodes of each graph."""
+    nodes, counts = len(batch), np.bincount(batch)
+    summed = sparse.csr_array((np.ones(nodes), (batch, np.arange(nodes))), shape=(len(counts), nodes))
+    summed.sort_indices()
+    yield "pool-sum", summed
+    yield "pool-mean", sparse.csr_array((1.0 / counts[batch], summed.indices, summed.indptr), shape=summed.shape)
 
 
 def _rules(adjacency: sparse.csr_array) -> Any:

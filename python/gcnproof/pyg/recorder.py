@@ -48,7 +48,7 @@ class Given:
 class Recorder:
     """One reading of a module, which must be a copy of its own: its layers are told to record."""
 
-    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given):
+    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given, batch: np.ndarray):
         self.module = module
         self.bits, self.given_divided = given.bits, given.divided
         self.follows_casts, self.is_double = given.follows_casts, given.is_double
@@ -56,7 +56,8 @@ class Recorder:
         self.division: Division | None = None
         self.names = {id(part): path for path, part in module.named_modules()}
         self.nodes = adjacency.shape[0]
-        self.operators = Operators(adjacency)
+        self.graphs = int(batch[-1]) + 1
+        self.operators = Operators(adjacency, batch)
         self.layers = Layers(self.nodes, attributes)
         self.refused: UnsupportedModel | None = None
         self._prepare()
@@ -100,7 +101,7 @@ class Recorder:
         ) from error
 
     def _output(self, result: Any, called: str) -> tuple[Network, str | None]:
-        remedy = "let its forward return the logits of all nodes, one row each"
+        remedy = "let its forward return the logits of all nodes, or of all graphs, one row each"
         if not isinstance(result, Recorded):
             kind = type(result).__name__
             if isinstance(result, Mapping):
@@ -111,7 +112,7 @@ class Recorder:
                     kind,
                 )
             if isinstance(result, (tuple, list)):
-                at = next((at for at, one in enumerate(result) if isinstance(one, Recorded) and len(one.shape) == 2 and one.shape[0] == self.nodes), 0)
+                at = next((at for at, one in enumerate(result) if isinstance(one, Recorded) and len(one.shape) == 2 and one.shape[0] in (self.nodes, self.graphs)), 0)
                 raise UnsupportedModel(
                     f"The model returns a {kind} of {len(result)}, not the logits alone. Remedy: say which of them are the logits: "
                     f"`call=lambda model, data: model(data.x, data.edge_index)[{at}]`.",
@@ -121,18 +122,20 @@ class Recorder:
                 f"The model returned a {kind} that does not depend on the attributes as rows of logits. Remedy: {remedy}; {called}.", kind
             )
         value = self.value(result)
-        if result.stack is not None or tuple(result.shape) != (self.nodes, value.width) or value.rows != self.nodes:
+        rows = value.rows if value.rows in (self.nodes, self.graphs) else self.nodes
+        if result.stack is not None or tuple(result.shape) != (rows, value.width) or value.rows != rows:
             raise UnsupportedModel(
-                f"The model returned a tensor of {' × '.join(map(str, result.shape))}, but the graph has {self.nodes} nodes: only models that "
-                f"give logits for every node are certified, not those for whole graphs or for some of the nodes. Remedy: {remedy}.",
+                f"The model returned a tensor of {' × '.join(map(str, result.shape))}, but there are {self.nodes} nodes in {self.graphs} graphs: only models "
+                f"that give logits for every node or for every graph are certified, not those for some of them. Remedy: {remedy}.",
                 "output",
             )
         if value.width < 2:
             raise UnsupportedModel(
-                "The model returned one number per node. Remedy: certify a classifier with one logit for each class; a single logit z is the "
+                "The model returned one number per row. Remedy: certify a classifier with one logit for each class; a single logit z is the "
                 "same as the two logits 0 and z.",
                 "output",
             )
+        value.each(self._pooled)
         network, read = self.layers.network(joined(value))
         if len(read) > 1:
             raise UnsupportedModel(
@@ -214,12 +217,23 @@ class Recorder:
 
     def relu(self, form: Form) -> Form:
         """What is above zero, as a layer."""
-        if form.rows != self.nodes:
+        if form.rows not in (self.nodes, self.graphs):
             raise self.refuse("an activation of every edge", words.PER_EDGE, words.RETRAIN_LAYER)
-        return self.layers.relu(form)
+        return self.layers.relu(self._pooled(form))
+
+    def _pooled(self, form: Form) -> Form:
+        """The form itself; raises where rows are graphs, or nodes that read graphs, in another way than by a readout."""
+        for operator in [term.operator for term in form.terms if term.operator.base is not None]:
+            assert operator.base is not None
+            if operator.base.matrix.shape != (self.nodes, self.nodes) and not (operator.is_readout and operator.under is None):
+                raise self.refuse("a readout of its own, or what leads from graphs back to nodes", words.READOUT, words.RETRAIN_POOL)
+        return form
 
     def passed(self, value: Value, operator: Operator) -> Value:
         """What an operator makes of a value."""
+        if operator.is_readout:
+            # Graphs add up what nodes have, and that is a layer unless every node has it by itself.
+            value = value.each(lambda form: form if form.is_local else self.layers.own(form))
         return value.each(lambda form: self.layers.passed(form, operator, self.operators))
 
     def ready(self, value: Value, operators: list[Operator]) -> Value:

@@ -18,7 +18,8 @@ ATTENTION = "its messages are weighted with what is computed from the attributes
 PER_EDGE = "it applies a function of its own to every edge"
 STATISTICS = "it divides by statistics that are computed from the attributes themselves"
 CURVED = "only ReLU, leaky ReLU and PReLU are piecewise linear in the way that is certified"
-POOLING = "it gives one result for the whole graph or drops nodes, but nodes are certified"
+POOLING = "it drops nodes by what is computed from the attributes"
+READOUT = "graphs are the sums or means over their nodes, and no other numbers lead from nodes to graphs or back"
 EXTREME = "only sums and means of messages are supported, not their maximum or an order of them"
 
 RETRAIN_RELU = "train the model with ReLU (`F.relu`, `torch.nn.ReLU`)"
@@ -28,6 +29,7 @@ LAST_OR_RELU = (
 RETRAIN_LAYER = "train with a layer of fixed message passing: GCNConv, SAGEConv, GraphConv, GINConv, TAGConv, ChebConv, SGConv, APPNP, …"
 RETRAIN_NORM = "train with BatchNorm (its statistics are fixed after training), or without a norm"
 RETRAIN_AGGREGATION = "train with aggr='mean' or aggr='add'"
+RETRAIN_POOL = "train with global_add_pool or global_mean_pool"
 
 MODULES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
@@ -51,8 +53,14 @@ MODULES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"], ("it is a recurrent network with gates", RETRAIN_LAYER)),
     **dict.fromkeys(
         ["TopKPooling", "SAGPooling", "ASAPooling", "EdgePooling", "PANPooling", "MemPooling", "ClusterPooling"],
-        (POOLING, "certify a model for nodes"),
+        (POOLING, RETRAIN_POOL),
     ),
+    **dict.fromkeys(
+        ["AttentionalAggregation", "GlobalAttention", "SoftmaxAggregation", "Set2Set", "GraphMultisetTransformer", "SetTransformerAggregation", "LSTMAggregation",
+         "GRUAggregation", "EquilibriumAggregation", "PowerMeanAggregation", "PatchTransformerAggregation"],
+        ("its weights are computed from the attributes", RETRAIN_POOL),
+    ),
+    **dict.fromkeys(["SortAggregation", "QuantileAggregation", "MedianAggregation"], (EXTREME, RETRAIN_POOL)),
 }
 """Modules that are refused by name: why, and what to do."""
 

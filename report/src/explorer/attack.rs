@@ -73,7 +73,7 @@ impl Weighing {
         };
         let mut open: Vec<Flip> = flips.iter().filter(fits).copied().collect();
         let (node, reference) = (usize::try_from(node).ok()?, usize::try_from(reference).ok()?);
-        if node >= graph.node_count() || reference >= network.class_count() {
+        if node >= graph.target_count() || reference >= network.class_count() {
             return None;
         }
         slice.cut(network, network.depth(), node);

@@ -27,6 +27,10 @@ const MOST_EDGES: usize = 500_000;
 /// Can the graph be drawn?
 pub fn is_drawable(landscape: &Landscape) -> bool {
     let graph = landscape.graph();
+    // Rows are about graphs, and a map has places for nodes.
+    if graph.batch().is_some() {
+        return false;
+    }
     let ends: usize = (0..graph.node_count()).map(|node| graph.degree(node)).sum();
     graph.node_count() <= MOST_NODES && ends / 2 <= MOST_EDGES
 }
@@ -79,7 +83,7 @@ pub fn model(
     if let Some(logits) = logits {
         let class =
             |node: usize| logits.row(node).iter().enumerate().max_by(|x, y| x.1.total_cmp(y.1)).map(|best| best.0);
-        let count = landscape.map_or(0, |landscape| landscape.graph().node_count());
+        let count = landscape.map_or(0, |landscape| landscape.graph().target_count());
         told["classOf"] = json!((0..count).map(|node| class(node).map_or(-1, |c| c as i64)).collect::<Vec<_>>());
     }
     if attacks.weighed {

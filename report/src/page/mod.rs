@@ -1,5 +1,6 @@
 //! The HTML page: figures, table, style and script in one file that loads nothing from elsewhere.
 
+mod graphs;
 mod nodes;
 mod sources;
 mod whole;
@@ -71,6 +72,7 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
     let last = classes::NUMBER;
     figures(&mut page, last, sheets.iter().filter(|sheet| sheet.number() == last), folder, names[last - 1]);
     absent(&mut page, sheets);
+    graphs::section(&mut page, report);
     nodes::section(&mut page, report);
     guarantees(&mut page, &report.groups);
     sources::section(&mut page, report);
@@ -89,7 +91,8 @@ fn facts(report: &Report) -> String {
         let graph = landscape.graph();
         let edges: usize = (0..graph.node_count()).map(|node| graph.degree(node)).sum::<usize>() / 2;
         let (nodes, attributes) = (graph.node_count(), graph.attribute_count());
-        facts.push(format!("{}: {nodes} nodes, {edges} edges, {attributes} attributes", landscape.name));
+        let graphs = graph.batch().map_or(String::new(), |_| format!("{} graphs, ", graph.target_count()));
+        facts.push(format!("{}: {graphs}{nodes} nodes, {edges} edges, {attributes} attributes", landscape.name));
     } else if report.groups.groups.is_empty() && !report.groups.collective.is_empty() {
         facts.push("graph not given (--graph): directions of flips and names are not known".to_string());
     } else if !report.groups.groups.is_empty() {
@@ -123,7 +126,10 @@ fn navigation(page: &mut String, report: &Report, sheets: &[Sheet], names: &[&st
         }
     }
     if !report.groups.groups.is_empty() {
-        page.push_str("<a href=\"#nodes\">Nodes: map and table</a> ");
+        page.push_str(match report.groups.groups.iter().any(Group::classifies_graphs) {
+            true => "<a href=\"#nodes\">Graphs: table</a> ",
+            false => "<a href=\"#nodes\">Nodes: map and table</a> ",
+        });
     }
     page.push_str(
         "<a href=\"#guarantees\">What is guaranteed</a> <a href=\"#sources\">What it is made from</a></nav>\n",
@@ -137,6 +143,7 @@ fn drawn(sheets: &[Sheet], number: usize) -> bool {
 /// One line per model and set of verdicts.
 fn overview(page: &mut String, groups: &[Group], letter: &str) {
     let mean_title = format!("mean certified {letter}");
+    let targets = if groups.iter().any(Group::classifies_graphs) { "graphs" } else { "nodes" };
     let verdicts = || groups.iter().flat_map(|group| group.verdicts.iter().map(move |verdicts| (group, verdicts)));
     let radii = || {
         groups.iter().filter(|group| group.verdicts.is_empty()).filter_map(|group| Some((group, group.best_radii()?)))
@@ -146,7 +153,7 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
     }
     let _ = writeln!(
         page,
-        "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>nodes</th><th>budget</th><th>decided by</th>\
+        "<div class=\"scroll\"><table id=\"overview\" class=\"cards\"><thead><tr><th>model</th><th>{targets}</th><th>budget</th><th>decided by</th>\
          <th class=\"n\">robust</th><th class=\"n\">non-robust</th><th class=\"n\">undecided</th>\
          <th class=\"n\">accuracy</th><th class=\"n\">robust and correct</th><th class=\"n\">{mean_title}</th></tr></thead><tbody>",
     );
@@ -165,7 +172,7 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         let radius = mean_radius(group, letter);
         let cells = [
             ("model", "", escaped(&group.name)),
-            ("nodes", "", escaped(&group.population.words())),
+            (targets, "", escaped(&group.population.words())),
             ("budget", "", unbroken(&format!("{global}, {}", escaped(&group.budget)))),
             ("decided by", "", run.method.name().to_string()),
             ("robust", "n", share(Verdict::Robust)),
@@ -189,7 +196,7 @@ fn overview(page: &mut String, groups: &[Group], letter: &str) {
         let none = || "–".to_string();
         let cells = [
             ("model", "", escaped(&group.name)),
-            ("nodes", "", escaped(&group.population.words())),
+            (targets, "", escaped(&group.population.words())),
             ("budget", "", unbroken(&format!("{letter} up to {}, {}", radii.limit, escaped(&group.budget)))),
             ("decided by", "", radii.method.name().to_string()),
             ("robust", "n", none()),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::Report;
 use crate::chart::svg::escaped;
 use crate::explorer::attack::Weighing;
+use crate::group::Group;
 use crate::{explorer, table};
 
 /// The controls and empty places after the label of the slider; the script fills them.
@@ -61,7 +62,9 @@ pub fn section(page: &mut String, report: &Report) {
         return;
     }
     let about = if report.groups.removals { " data-removals" } else { "" };
-    let _ = write!(page, "<section id=\"nodes\"{about}><h2>Nodes</h2>\n<div class=\"bar\">");
+    let graphs = report.groups.groups.iter().any(Group::classifies_graphs);
+    let heading = if graphs { "Graphs" } else { "Nodes" };
+    let _ = write!(page, "<section id=\"nodes\"{about}><h2>{heading}</h2>\n<div class=\"bar\">");
     if tables.len() > 1 {
         page.push_str("<label>model <select class=\"model\">");
         for (at, table) in tables.iter().enumerate() {
@@ -73,6 +76,7 @@ pub fn section(page: &mut String, report: &Report) {
     let map = match (landscape, drawn) {
         (_, Some(_)) => MAP,
         (None, _) => NO_MAP,
+        (Some(_), None) if graphs => "",
         (Some(_), None) => LARGE,
     };
     let words = report.groups.words();

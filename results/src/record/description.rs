@@ -171,14 +171,19 @@ impl Description {
     /// In words, how the nodes of this run differ from those of one that is to go on with it; `None` if they do not.
     pub fn other_nodes(&self, now: &Description) -> Option<String> {
         let ((before, old), (count, new)) = (self.nodes()?, now.nodes()?);
-        let total = old.or(new)?.of;
+        let (total, targets) = (old.or(new)?.of, now.targets());
         let words = |count: usize, set: Option<&NodeSet>| match set {
-            Some(set) => format!("nodes {} ({count} nodes)", set.ids),
-            None if count == total => format!("all {count} nodes"),
-            None => format!("{count} nodes that an older version of gcnproof did not name"),
+            Some(set) => format!("{targets} {} ({count} {targets})", set.ids),
+            None if count == total => format!("all {count} {targets}"),
+            None => format!("{count} {targets} that an older version of gcnproof did not name"),
         };
         (old.map(|set| &set.digest) != new.map(|set| &set.digest))
             .then(|| format!("it is about {}, and now {} are asked for", words(before, old), words(count, new)))
+    }
+
+    /// What rows are about, in a word: `nodes` or `graphs`.
+    pub fn targets(&self) -> &'static str {
+        if self.input().is_some_and(Identity::classifies_graphs) { "graphs" } else { "nodes" }
     }
 
     /// Graph and model, where there is one of each.

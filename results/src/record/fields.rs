@@ -13,8 +13,9 @@ macro_rules! row {
                 let mut row = serializer.serialize_map(None)?;
                 for column in $columns {
                     let name = column.name;
+                    let shown = if self.graphs { of_graph(name) } else { name };
                     $(if name == $needed_name {
-                        row.serialize_entry(name, &self.$needed)?;
+                        row.serialize_entry(shown, &self.$needed)?;
                         continue;
                     })*
                     $(if name == $optional_name {
@@ -51,7 +52,11 @@ macro_rules! row {
                         $(let mut $needed = None;)*
                         $(let mut $optional = None;)*
                         $(let mut $group = serde_json::Map::new();)?
-                        while let Some(name) = map.next_key::<String>()? {
+                        let mut graphs = false;
+                        while let Some(mut name) = map.next_key::<String>()? {
+                            if let Some(of_node) = of_node(&name) {
+                                (graphs, name) = (true, of_node.to_owned());
+                            }
                             $(if name == $needed_name {
                                 $needed = Some(map.next_value()?);
                                 continue;
@@ -69,6 +74,7 @@ macro_rules! row {
                             $($needed: $needed.ok_or_else(|| M::Error::missing_field($needed_name))?,)*
                             $($optional,)*
                             $($group,)?
+                            graphs,
                             contradiction: None,
                         })
                     }
@@ -81,3 +87,5 @@ macro_rules! row {
 }
 
 pub(super) use row;
+
+pub(super) use crate::column::{of_graph, of_node};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::MarginRecord;
-use super::fields::row;
+use super::fields::{of_graph, of_node, row};
 use crate::{Column, Kind};
 
 /// An attacker whose results are rows of tables.
@@ -46,15 +46,17 @@ pub struct Empty {}
 /// What `certify` says of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record<A: Tabled> {
-    /// The node, from 0.
+    /// The node, from 0; or the graph, where graphs are classified.
     pub node: u64,
+    /// Is it about a graph? Then `node` and `degree` are called otherwise.
+    pub graphs: bool,
     /// Its label, if the graph has one for it.
     pub label: Option<u64>,
     /// The class predicted on the unperturbed graph.
     pub predicted: u64,
     /// The class that is certified: the predicted one, or the label.
     pub reference: u64,
-    /// Neighbours, itself not counted.
+    /// Neighbours, itself not counted; of a graph its edges.
     pub degree: u64,
     /// How much of the graph matters to it: nodes whose attributes its logits depend on, edges whose removal can change something.
     pub relevant: u64,
@@ -128,10 +130,11 @@ impl<A: Tabled> Record<A> {
         Record {
             own: A::own(&result),
             node: result.node as u64,
+            graphs: graph.batch().is_some(),
             label: graph.label(result.node).map(u64::from),
             predicted: result.predicted as u64,
             reference: result.reference as u64,
-            degree: graph.degree(result.node) as u64,
+            degree: graph.links(result.node) as u64,
             relevant: result.relevant as u64,
             verdict: result.verdict,
             reason: result.reason,

@@ -4,20 +4,22 @@ use gcnproof::Radius;
 use gcnproof::internals::certify::contradiction::Contradiction;
 use gcnproof::internals::problem::graph::Graph;
 
-use super::fields::row;
+use super::fields::{of_graph, of_node, row};
 use super::node::Tabled;
 use crate::{Column, Kind};
 
 /// What `radius` says of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadiusRow<A: Tabled> {
-    /// The node, from 0.
+    /// The node, from 0; or the graph, where graphs are classified.
     pub node: u64,
+    /// Is it about a graph? Then `node` and `degree` are called otherwise.
+    pub graphs: bool,
     /// Its label, if the graph has one for it.
     pub label: Option<u64>,
     /// The class predicted on the unperturbed graph.
     pub predicted: u64,
-    /// Neighbours, itself not counted.
+    /// Neighbours, itself not counted; of a graph its edges.
     pub degree: u64,
     /// How much of the graph matters to it: nodes whose attributes its logits depend on, edges whose removal can change something.
     pub relevant: u64,
@@ -61,9 +63,10 @@ impl<A: Tabled> RadiusRow<A> {
     pub fn new(graph: &Graph, node: usize, radius: &Radius<A>) -> RadiusRow<A> {
         RadiusRow {
             node: node as u64,
+            graphs: graph.batch().is_some(),
             label: graph.label(node).map(u64::from),
             predicted: radius.predicted as u64,
-            degree: graph.degree(node) as u64,
+            degree: graph.links(node) as u64,
             relevant: radius.relevant as u64,
             certified: radius.certified.map(|budget| budget as u64),
             attacked: radius.attacked.map(|budget| budget as u64),

@@ -18,6 +18,13 @@ pub struct Identity {
     pub part: Option<PartRecord>,
 }
 
+impl Identity {
+    /// Are graphs classified, and not nodes?
+    pub fn classifies_graphs(&self) -> bool {
+        self.message_passing.iter().any(|rules| rules.split(" & ").any(|rule| rule.starts_with("pool-")))
+    }
+}
+
 /// A part of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartRecord {

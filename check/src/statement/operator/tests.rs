@@ -205,3 +205,25 @@ fn powers_are_refused_before_they_take_too_much() {
     assert!(steps(&many) >= 30_000 * STEP * (3 * 2_000 - 2));
     assert_eq!(found(Limits { line: 1_000_000, ..limits }, "poly(gcn;0,1)", false), Ok(3 * 2_000 - 2));
 }
+
+#[test]
+fn a_readout_has_a_row_for_each_graph() {
+    let plain = graph(5, &[(0, 1), (3, 4)]);
+    let batched = plain.clone().batched(vec![0, 0, 1, 2, 2]).unwrap();
+    let mut operators = Operators::new(&batched, &[]);
+    for (rule, entries) in [("pool-sum", [1.0, 1.0, 1.0]), ("pool-mean", [0.5, 1.0, 0.5])] {
+        let [a, b, c] = entries;
+        let expected = [[a, a, 0.0, 0.0, 0.0], [0.0, 0.0, b, 0.0, 0.0], [0.0, 0.0, 0.0, c, c], [0.0; 5], [0.0; 5]];
+        assert_eq!(
+            dense(&operators.operator(rule, &Work::lines().line()).unwrap()),
+            expected.map(|row| row.to_vec()),
+            "{rule}"
+        );
+    }
+    assert!(operators.operator("poly(pool-sum;0,1)", &Work::lines().line()).is_err());
+    assert!(Operators::new(&plain, &[]).operator("pool-sum", &Work::lines().line()).is_err());
+    // Thirds are the floats that a framework computes.
+    let thirds = graph(3, &[]).batched(vec![0, 0, 0]).unwrap();
+    let mean = Operators::new(&thirds, &[]).operator("pool-mean", &Work::lines().line()).unwrap();
+    assert_eq!(mean.values, [1.0 / 3.0; 3]);
+}

@@ -1,0 +1,197 @@
+"""Modules that classify graphs: what is read, what is refused by name, and that witnesses break the module itself."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
+pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
+
+import gcnproof
+import torch_geometric.nn as pyg
+from torch import nn
+from torch_geometric.data import Batch, Data
+
+D, H, C = 4, 5, 3
+
+
+def graph(nodes: int, label: int, seed: int) -> Data:
+    """A tree with a few more edges, one or two attributes in a node."""
+    random = np.random.default_rng(seed)
+    ends = [(random.integers(0, at), at) for at in range(1, nodes)] + [tuple(random.integers(0, nodes, 2)) for _ in range(nodes // 2)]
+    ends = sorted({pair for a, b in ends if a != b for pair in ((int(a), int(b)), (int(b), int(a)))})
+    edges = torch.tensor(ends, dtype=torch.long).reshape(-1, 2).T.contiguous()
+    x = (torch.from_numpy(random.random((nodes, D))) < 0.4).float()
+    return Data(x=x, edge_index=edges, y=torch.tensor([label]))
+
+
+def graphs() -> list[Data]:
+    return [graph(nodes, at % C, at) for at, nodes in enumerate([5, 1, 4, 7, 3, 6])]
+
+
+def shaken(model: nn.Module, seed: int = 0) -> nn.Module:
+    """With statistics and biases that are not those of an untrained module."""
+    torch.manual_seed(seed)
+    for part in model.modules():
+        if isinstance(part, nn.BatchNorm1d):
+            nn.init.normal_(part.running_mean, 0, 0.3)
+            nn.init.uniform_(part.running_var, 0.5, 2)
+            nn.init.normal_(part.weight)
+            nn.init.normal_(part.bias)
+    for parameter in model.parameters():
+        parameter.data += 0.2 * torch.randn_like(parameter)
+    return model.eval()
+
+
+class GIN(nn.Module):
+    """Two convolutions with BatchNorm, pooled side by side, and an MLP."""
+
+    def __init__(self, pool):
+        super().__init__()
+        self.pool = pool
+
+        def convolution(inputs):
+            return pyg.GINConv(nn.Sequential(nn.Linear(inputs, H), nn.BatchNorm1d(H), nn.ReLU(), nn.Linear(H, H)), train_eps=True)
+
+        self.first, self.second, self.norm = convolution(D), convolution(H), nn.BatchNorm1d(H)
+        self.head = nn.Sequential(nn.Linear(2 * H, H), nn.ReLU(), nn.Linear(H, C))
+
+    def forward(self, x, edge_index, batch):
+        first = self.norm(self.first(x, edge_index).relu())
+        second = self.second(first, edge_index).relu()
+        return self.head(torch.cat([self.pool(first, batch), self.pool(second, batch)], 1))
+
+
+class Stack(nn.Module):
+    """Convolutions, a readout, and a linear layer; called with a Data object."""
+
+    def __init__(self, convolutions, readout, width=H):
+        super().__init__()
+        self.convolutions, self.readout = nn.ModuleList(convolutions), readout
+        self.last = nn.Linear(width, C)
+
+    def forward(self, data):
+        h = data.x
+        for convolution in self.convolutions:
+            h = convolution(h, data.edge_index).relu()
+        return self.last(self.readout(h, data.batch)).log_softmax(-1)
+
+
+def sage(count=2):
+    return [pyg.SAGEConv(D if at == 0 else H, H) for at in range(count)]
+
+
+MODELS = {
+    "GIN add": lambda: GIN(pyg.global_add_pool),
+    "GIN mean": lambda: GIN(pyg.global_mean_pool),
+    "SAGE sum": lambda: Stack(sage(), pyg.aggr.SumAggregation()),
+    "SAGE mean": lambda: Stack(sage(3), pyg.aggr.MeanAggregation()),
+    "GCN": lambda: Stack([pyg.GCNConv(D, H), pyg.GCNConv(H, H), pyg.GCNConv(H, H)], pyg.global_add_pool),
+    "both": lambda: Stack(sage(1), pyg.aggr.MultiAggregation(["sum", "mean"]), 2 * H),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_verdicts_are_those_of_brute_force_and_witnesses_break_the_module(name, tmp_path):
+    model, data = shaken(MODELS[name]()), graphs()
+    batch = Batch.from_data_list(data)
+    proofs = tmp_path / "proofs.jsonl"
+    results = gcnproof.certify(model, data, Q=1, q=1, complete=True, proofs=proofs, progress=False)
+    assert list(results.graph) == list(range(len(data))) and (results.node == results.graph).all()
+    assert not (results.verdict == "undecided").any()
+    assert list(results.label) == [int(one.y) for one in data]
+
+    def classes(x):
+        other = batch.clone()
+        other.x = x
+        with torch.no_grad():
+            return model.double()(other) if isinstance(model, Stack) else model.double()(x, batch.edge_index, batch.batch)
+
+    clean = classes(batch.x.double())
+    assert (clean.argmax(1).numpy() == results.predicted).all()
+    broken = torch.zeros(len(data), dtype=torch.bool)
+    for node in range(batch.num_nodes):
+        for attribute in range(D):
+            x = batch.x.double().clone()
+            x[node, attribute] = 1 - x[node, attribute]
+            broken |= classes(x).argmax(1) != clean.argmax(1)
+    assert (results.verdict == np.where(broken, "non_robust", "robust")).all()
+    for at in np.flatnonzero(results.verdict == "non_robust").tolist():
+        after = classes(results.apply(at).double())
+        assert after[at].argmax() != clean[at].argmax() and results[at].graph == at
+    assert gcnproof.check(model, data, proofs, Q=1, q=1, progress=False).proved
+    assert "graphs" in repr(results) and "graph" in results.to_pandas().index.name
+
+
+def test_a_batch_a_list_and_a_dataset_are_the_same(tmp_path):
+    class Some(torch.utils.data.Dataset):
+        def __len__(self):
+            return len(graphs())
+
+        def __getitem__(self, at):
+            return graphs()[at]
+
+        def __iter__(self):
+            return iter(graphs())
+
+    model = shaken(GIN(pyg.global_add_pool))
+    found = [gcnproof.certify(model, data, Q=2, q=1, progress=False) for data in (graphs(), Batch.from_data_list(graphs()), Some())]
+    assert found[0]._graph.digest == found[1]._graph.digest == found[2]._graph.digest
+    assert (found[0].verdict == found[1].verdict).all() and (found[0].verdict == found[2].verdict).all()
+    found[0].save(tmp_path / "rows.parquet")
+    again = gcnproof.load(tmp_path / "rows.parquet", graph=found[0]._graph)
+    assert (again.graph == found[0].graph).all() and again[3].graph == 3
+    graph, network = gcnproof.from_pyg(model, graphs())
+    graph.save(tmp_path / "graphs.npz")
+    network.save(tmp_path / "model.safetensors")
+    rows = gcnproof.certify(tmp_path / "model.safetensors", tmp_path / "graphs.npz", Q=2, q=1, nodes=[0, 4], progress=False)
+    assert list(rows.graph) == [0, 4] and (rows.verdict == found[0].verdict[[0, 4]]).all()
+    assert gcnproof.Graph.load(tmp_path / "graphs.npz").graph_count == 6
+
+
+def test_one_graph_needs_no_batch():
+    model, one = shaken(Stack(sage(), pyg.global_mean_pool)), graph(6, 1, 3)
+    results = gcnproof.certify(model, one, Q=1, q=1, progress=False)
+    assert len(results) == 1 and results.label[0] == 1
+    radius = gcnproof.radius(model, one, q=1, max_Q=2, progress=False)
+    assert (radius.certified[0] >= 1) == (results.verdict[0] == "robust")
+    told = gcnproof.explain(model, one, 0, Q=1, q=1)
+    assert told["graph"] == 0 and told["nodes"] <= 6 and "graph 0" in str(told)
+
+
+@pytest.mark.parametrize(
+    "readout, word",
+    [
+        (lambda: pyg.global_max_pool, "maximum"),
+        (lambda: pyg.aggr.MaxAggregation(), "maximum"),
+        (lambda: pyg.aggr.SortAggregation(1), "SortAggregation"),
+        (lambda: pyg.aggr.AttentionalAggregation(nn.Linear(H, 1)), "AttentionalAggregation"),
+        (lambda: lambda h, batch: h.sum(0, keepdim=True), "several graphs"),
+        (lambda: lambda h, batch: pyg.global_add_pool(h, batch).relu()[batch].relu(), "back to nodes"),
+    ],
+)
+def test_other_readouts_are_refused_by_name(readout, word):
+    with pytest.raises(gcnproof.UnsupportedModel, match=word):
+        gcnproof.from_pyg(shaken(Stack(sage(), readout())), graphs())
+
+
+def test_other_attackers_are_refused_by_name():
+    model, data = shaken(Stack(sage(1), pyg.global_add_pool)), graphs()
+    with pytest.raises(gcnproof.InputError, match="classifies graphs"):
+        gcnproof.certify(model, data, gcnproof.Edges(remove=1, at_node=1), progress=False)
+    with pytest.raises(gcnproof.InputError, match="classifies graphs"):
+        gcnproof.collective(model, data, q=1, budgets=[1], progress=False)
+
+
+def test_wrong_batches_are_named():
+    batch = Batch.from_data_list(graphs())
+    batch.y = torch.zeros(batch.num_nodes, dtype=torch.long)
+    with pytest.raises(gcnproof.InvalidData, match="6 graphs"):
+        gcnproof.from_pyg(shaken(Stack(sage(), pyg.global_add_pool)), batch)
+    batch = Batch.from_data_list(graphs())
+    batch.batch = batch.batch.flip(0)
+    with pytest.raises(gcnproof.InvalidData, match="0, 1, 2"):
+        gcnproof.from_pyg(shaken(Stack(sage(), pyg.global_add_pool)), batch)
+    with pytest.raises(gcnproof.InputError, match="batch"):
+        gcnproof.Graph(np.zeros((3, 3)), np.zeros((3, 2)), batch=[0, 2, 2])
+    with pytest.raises(gcnproof.InputError, match="2 graphs"):
+        gcnproof.Graph(np.zeros((3, 3)), np.zeros((3, 2)), [0, 1, 0], batch=[0, 0, 1])

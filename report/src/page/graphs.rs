@@ -1,0 +1,106 @@
+//! The section of the graphs that break: each drawn with the nodes whose attributes the smallest attack known flips.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use gcnproof::internals::problem::flip::Flip;
+use gcnproof::internals::problem::graph::Graph;
+use gcnproof::internals::problem::matrix::PatternRows;
+
+use crate::Report;
+use crate::chart::layout::layout;
+use crate::chart::svg::escaped;
+use crate::group::Group;
+use crate::landscape::{attribute_name, class_name};
+
+/// Graphs that are drawn for a model, those with the smallest attacks first.
+const DRAWN: usize = 24;
+
+/// Larger ones are passed over: nothing would be seen.
+const MOST_NODES: usize = 400;
+
+/// The side of a drawing, and what stays empty at its rim.
+const SIDE: f64 = 190.0;
+const RIM: f64 = 14.0;
+
+/// Writes the section; nothing if nodes are classified, or the graphs are not known.
+pub fn section(page: &mut String, report: &Report) {
+    let Some(landscape) = report.landscape.as_ref().filter(|landscape| landscape.graph().batch().is_some()) else {
+        return;
+    };
+    let graph = landscape.graph();
+    let mut drawings = String::new();
+    for group in &report.groups.groups {
+        let mut broken: Vec<(u64, &[Flip])> =
+            group.witnesses().into_iter().map(|(target, witness)| (target, witness.flips())).collect();
+        broken.retain(|(target, flips)| !flips.is_empty() && graph.nodes_of(*target as usize).len() <= MOST_NODES);
+        if broken.is_empty() {
+            continue;
+        }
+        broken.sort_by_key(|(target, flips)| (flips.len(), *target));
+        let shown = broken.len().min(DRAWN);
+        let _ = writeln!(
+            drawings,
+            "<h3>{}</h3><p class=\"soft\">{shown} of {} graphs for which an attack is known, smallest attacks first. Nodes whose attributes are \
+             flipped are filled; resting the pointer on one says which.</p><div class=\"molecules\">",
+            escaped(&group.name),
+            broken.len()
+        );
+        for (target, flips) in &broken[..shown] {
+            drawing(&mut drawings, graph, group, *target, flips);
+        }
+        drawings.push_str("</div>\n");
+    }
+    if !drawings.is_empty() {
+        let _ = write!(page, "<section id=\"graphs\"><h2>Graphs that break</h2>\n{drawings}</section>\n");
+    }
+}
+
+/// One graph.
+fn drawing(page: &mut String, graph: &Graph, group: &Group, target: u64, flips: &[Flip]) {
+    let nodes = graph.nodes_of(target as usize);
+    let first = nodes.start as u32;
+    let neighbours: Vec<Vec<u32>> = nodes
+        .clone()
+        .map(|node| graph.adjacency().row(node).iter().map(|other| other - first).collect::<Vec<u32>>())
+        .collect();
+    let laid = layout(&neighbours);
+    let scale = (SIDE - 2.0 * RIM) / laid.size.0.max(laid.size.1).max(1e-9);
+    let at = |node: usize| (RIM + scale * laid.points[node].0, RIM + scale * laid.points[node].1);
+    let mut deeds: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for flip in flips.iter().filter(|flip| nodes.contains(&(flip.node as usize))) {
+        let present = graph.attributes().contains(flip.node as usize, flip.attribute);
+        let sign = if present { "−" } else { "+" };
+        deeds.entry(flip.node).or_default().push(format!("{sign} {}", attribute_name(Some(graph), flip.attribute)));
+    }
+    let row = group.headline().and_then(|run| run.rows.iter().find(|row| row.node == target));
+    let class = row.map_or(String::new(), |row| format!(", {}", class_name(Some(graph), row.predicted)));
+    let label = format!("graph {target}{class}: {} flips in {} of {} nodes", flips.len(), deeds.len(), nodes.len());
+    let label = escaped(&label);
+    let _ = write!(
+        page,
+        "<figure class=\"molecule\"><svg viewBox=\"0 0 {SIDE} {SIDE}\" width=\"{SIDE}\" height=\"{SIDE}\" role=\"img\" aria-label=\"{label}\">"
+    );
+    for (node, list) in neighbours.iter().enumerate() {
+        for &other in list.iter().filter(|other| **other as usize > node) {
+            let ((x1, y1), (x2, y2)) = (at(node), at(other as usize));
+            let _ = write!(
+                page,
+                "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#888\" stroke-width=\"1.5\"/>"
+            );
+        }
+    }
+    for node in nodes.clone() {
+        let (x, y) = at(node - nodes.start);
+        let (fill, size, told) = match deeds.get(&(node as u32)) {
+            Some(deeds) => ("#b3261e", 6.5, format!("node {node}: {}", deeds.join(", "))),
+            None => ("#fff", 4.5, format!("node {node}")),
+        };
+        let _ = write!(
+            page,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\" fill=\"{fill}\" stroke=\"#555\"><title>{}</title></circle>",
+            escaped(&told)
+        );
+    }
+    let _ = writeln!(page, "</svg><figcaption>{label}</figcaption></figure>");
+}
