@@ -11,8 +11,10 @@ pub enum Area {
     Terms,
     /// Flipped attributes whose rows are divided by their sums, on described networks.
     Rows,
-    /// Removed edges.
+    /// Removed edges, with one hidden layer.
     Edges,
+    /// Removed and inserted edges, directed or not, at any depth.
+    Changes,
     /// One attack for the whole graph.
     Collective,
     /// Executions in float32 of described networks.
@@ -22,8 +24,16 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 7] =
-    [Area::Flips, Area::Terms, Area::Rows, Area::Edges, Area::Collective, Area::Deployed, Area::Questions];
+pub const AREAS: [Area; 8] = [
+    Area::Flips,
+    Area::Terms,
+    Area::Rows,
+    Area::Edges,
+    Area::Changes,
+    Area::Collective,
+    Area::Deployed,
+    Area::Questions,
+];
 
 impl Area {
     /// A short name, as on the command line.
@@ -33,6 +43,7 @@ impl Area {
             Area::Terms => "terms",
             Area::Rows => "rows",
             Area::Edges => "edges",
+            Area::Changes => "changes",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
             Area::Questions => "questions",
@@ -46,6 +57,7 @@ impl Area {
             Area::Terms => 14,
             Area::Rows => 14,
             Area::Edges => 20,
+            Area::Changes => 16,
             Area::Collective => 16,
             Area::Deployed => 14,
             Area::Questions => 6,

@@ -514,7 +514,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a training that is finished", "train cora.npz --loss ce --epochs 1 --out trained.safetensors"),
     ("the same with `--resume`", "train cora.npz --loss ce --epochs 1 --out trained.safetensors --resume"),
     ("**Removed edges**", ""),
-    ("added edges", "certify cora.npz gcn.safetensors --edges add -E 5"),
+    ("candidates without insertions", "certify cora.npz gcn.safetensors --edges remove -E 5 --candidates-within 2"),
     ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
     ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
     ("edges and a local budget of flips", "certify cora.npz gcn.safetensors --edges remove -E 2 -q 1"),
