@@ -9,7 +9,7 @@ use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
-use crate::edges::changes::{Asked, Decided, decide};
+use crate::edges::changes::decide::{Asked, Decided, decide};
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge};
 use crate::edges::pace::Pace;
@@ -134,7 +134,8 @@ impl EdgeCertifier {
         if let Some(stack) = problem.stack() {
             let pace = Pace::new(self.clock());
             let (effort, nodes, budget) = (self.effort, self.limits().nodes, problem.budget());
-            let asked = Asked { stack, budget, node: node as u32, reference, effort, nodes, pace: &pace };
+            let (node_id, proofs) = (node as u32, self.proofs);
+            let asked = Asked { stack, budget, node: node_id, reference, effort, proofs, nodes, pace: &pace };
             let Decided { reference, predicted, relevant, known, course } = decide(&asked);
             let mut result = self.conclude([node, reference, predicted], relevant, known, course);
             result.contradiction = result.disagreement(problem);

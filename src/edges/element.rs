@@ -4,7 +4,7 @@ use gcnproof_check::Dyadic;
 use gcnproof_check::edges::format::{CarriedPrices, Nothing, Prices as Hints, Step as Element};
 use gcnproof_check::format::Number;
 
-use crate::edges::changes::ChangePrices;
+use crate::edges::changes::prices::ChangePrices;
 use crate::edges::search::{Prices, Step};
 
 /// A price, which is finite and not negative.
@@ -18,7 +18,7 @@ fn hints(prices: &Prices) -> Hints {
 
 fn carried(prices: &ChangePrices) -> CarriedPrices {
     let nu = prices.nu.iter().map(|(node, price)| (*node, number(price))).collect();
-    CarriedPrices { mu: number(&prices.mu), nu }
+    CarriedPrices { mu: number(&prices.mu), nu, back: prices.back }
 }
 
 /// An element of a tree.

@@ -35,7 +35,7 @@ mod verdict;
 
 pub use budget::{Candidates, Edge, EdgeBudget, EdgeBudgetError, EdgeKind};
 pub use certifier::EdgeCertifier;
-pub use changes::ChangePrices;
+pub use changes::prices::ChangePrices;
 pub use minimum::EdgeMinimum;
 pub use problem::{EdgeError, EdgeProblem};
 pub use proof::edge_header;

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::certify::contradiction::Contradiction;
 use crate::edges::budget::{Edge, EdgeBudget};
-use crate::edges::changes::Stack;
+use crate::edges::changes::stack::Stack;
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::edges::anchors::Anchors;
 use crate::edges::bound::{Bounded, Goal, anchors, bound, even_suffices, meets};
 use crate::edges::budget::Edge;
-use crate::edges::changes::ChangePrices;
+use crate::edges::changes::prices::ChangePrices;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge, Single};
 use crate::edges::pace::Pace;

@@ -248,6 +248,9 @@ pub struct CarriedPrices {
     /// At a node, where that is not 0, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nu: Vec<(u32, Number)>,
+    /// Are coefficients handed back from the margin?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub back: bool,
 }
 
 /// A set of changes after which the other class is as large or larger.

@@ -530,7 +530,6 @@ const TABLE: &[(&str, &str)] = &[
         "a matrix from a file",
         "certify small.npz small.safetensors --layers encoder,classifier --message-passing operator.npy --edges remove -E 1",
     ),
-    ("two hidden layers", "certify cora.npz deep.safetensors --edges remove -E 1"),
     ("an odd number of ends", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),
     ("an edge that is not there", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges no_edge.txt"),
     (

@@ -1,42 +1,20 @@
 //! What every open change can do to every unit, at least and at most, carried from layer to layer (docs/math.md §22.3). All floats are rounded so that
 //! the claim holds: for every admissible set of open changes, the change of a unit lies between the sums of what its members can do.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::edges::changes::entries::Entries;
 use crate::edges::changes::menu::Menu;
-use crate::edges::changes::span::{Span, down, up};
+use crate::edges::changes::span::{Span, down};
+use crate::edges::changes::units::{Sent, Side, Units, Weights, activated, sent};
 use crate::edges::pace::Pace;
 use crate::edges::rule::Rule;
 
-/// What a node sends in a layer.
-struct Sent {
-    /// The changes that do something, ascending, and what each does: by change, term and output.
-    flips: Vec<u32>,
-    change: Vec<Span>,
-    /// As it is on the path.
-    base: Vec<Span>,
-    /// How far all changes together move it.
-    all: Vec<Span>,
-    /// How far all changes but one do.
-    others: Vec<Span>,
-}
-
-/// The units of a node.
-struct Units {
-    flips: Vec<u32>,
-    /// By change and unit.
-    change: Vec<Span>,
-    base: Vec<Span>,
-    all: Vec<Span>,
-}
-
-/// The last hidden representation, from which the margins of all class pairs are bounded.
+/// The hidden representations, from which the margins of all class pairs are bounded.
 pub(crate) struct Carried<'a> {
     entries: Entries<'a>,
-    units: HashMap<u32, Units>,
-    /// Where there is no hidden layer, what nodes have.
-    layers: usize,
+    /// By representation; of attributes, which no change moves, there is nothing.
+    levels: Vec<HashMap<u32, Units>>,
 }
 
 /// A bound of one class pair: the margin on the path, and what each change takes from it at most.
@@ -44,29 +22,6 @@ pub(crate) struct PairBound {
     pub(crate) base: Span,
     /// By open change: the margin after a set of them is not below `base` and the sum of these.
     pub(crate) effect: Vec<f64>,
-}
-
-/// Sums of the `count` largest positive numbers, rounded up.
-fn largest(numbers: impl Iterator<Item = f64>, count: usize) -> [f64; 2] {
-    let mut top: Vec<f64> = Vec::with_capacity(count + 1);
-    for x in numbers.filter(|&x| x > 0.0) {
-        if top.len() == count && top.last().is_none_or(|&least| x <= least) {
-            continue;
-        }
-        let place = top.partition_point(|&y| y >= x);
-        top.insert(place, x);
-        top.truncate(count);
-    }
-    let sum = |top: &[f64]| top.iter().fold(0.0, |sum, &x| if sum == 0.0 { x } else { up(sum + x) });
-    [sum(&top), sum(&top[..top.len().min(count.saturating_sub(1))])]
-}
-
-/// The weights of a layer or of a margin: by term, input and output.
-struct Weights {
-    terms: usize,
-    inputs: usize,
-    outputs: usize,
-    values: Vec<Span>,
 }
 
 impl<'a> Carried<'a> {
@@ -89,7 +44,7 @@ impl<'a> Carried<'a> {
             needed.push(below);
         }
         needed.reverse();
-        let mut carried = Carried { entries, units: HashMap::new(), layers };
+        let mut carried = Carried { entries, levels: vec![HashMap::new()] };
         for layer in 0..layers - 1 {
             let of = &stack.network.layers()[layer];
             let (terms, inputs, outputs) = (stack.rules[layer].len(), of.inputs(), of.outputs());
@@ -99,32 +54,116 @@ impl<'a> Carried<'a> {
             let sent = carried.all_sent(layer, &needed[layer], &weights, pace)?;
             let mut units = HashMap::new();
             for &v in &needed[layer + 1] {
-                let (flips, change) = carried.row(&stack.rules[layer], v, &sent, outputs, pace)?;
+                let (flips, change) = carried.row(&stack.rules[layer], v, &sent, outputs, true, pace)?;
                 let base = stack.unit_sums(layer, v, &menu.world, |n| &sent[&n].base);
                 units.insert(v, activated(flips, change, base, menu.budget, |unit| of.is_linear(unit)));
             }
-            carried.units = units;
+            carried.levels.push(units);
         }
         Some(carried)
     }
 
-    /// What each change can take from the margin of a class over another.
-    pub(crate) fn pair(&self, reference: usize, other: usize, pace: &Pace) -> Option<PairBound> {
+    /// What each change can take from the margin of a class over another; `back` says in which of two ways that is found.
+    pub(crate) fn pair(&self, reference: usize, other: usize, back: bool, pace: &Pace) -> Option<PairBound> {
         let menu = self.entries.menu;
-        let (stack, last, target) = (menu.setting.stack, self.layers - 1, menu.target);
+        let (stack, target) = (menu.setting.stack, menu.target);
+        let last = stack.rules.len() - 1;
         let of = &stack.network.layers()[last];
         let (terms, inputs) = (stack.rules[last].len(), of.inputs());
         let weight = |row: usize| Span::of(of.weight.get(row, reference)).minus(Span::of(of.weight.get(row, other)));
         let weights = Weights { terms, inputs, outputs: 1, values: (0..terms * inputs).map(weight).collect() };
-        let mut needed = BTreeSet::from([target]);
-        needed.extend(menu.world.row(target));
-        needed.extend(self.entries.at(target).iter().map(|of| of.1));
-        let sent = self.all_sent(last, &needed, &weights, pace)?;
-        let (flips, change) = self.row(&stack.rules[last], target, &sent, 1, pace)?;
         let mut effect = vec![0.0; menu.flips.len()];
-        flips.iter().zip(&change).for_each(|(&flip, change)| effect[flip as usize] = change.lo);
+        if back {
+            self.back(weights, &mut effect, pace)?;
+        } else {
+            let sent = self.all_sent(last, &self.senders(target), &weights, pace)?;
+            let (flips, change) = self.row(&stack.rules[last], target, &sent, 1, true, pace)?;
+            flips.iter().zip(&change).for_each(|(&flip, change)| effect[flip as usize] = change.lo);
+        }
         let logits: Vec<Span> = stack.values(target, &menu.world, last);
         Some(PairBound { base: logits[reference].minus(logits[other]), effect })
+    }
+
+    /// Who may send to a node, itself among them.
+    fn senders(&self, node: u32) -> BTreeSet<u32> {
+        let at = self.entries.at(node).iter().map(|of| of.1);
+        self.entries.menu.world.row(node).chain(at).chain([node]).collect()
+    }
+
+    /// The same from the margin back (docs/math.md (22.7)): a unit that passes, or is active and wanted large, hands its coefficient to what it receives,
+    /// so that what cancels there cancels; every other one takes what is carried.
+    fn back(&self, head: Weights, effect: &mut [f64], pace: &Pace) -> Option<()> {
+        let menu = self.entries.menu;
+        let stack = menu.setting.stack;
+        let mut take = |flip: u32, x: f64| {
+            if x != 0.0 {
+                let slot = &mut effect[flip as usize];
+                *slot = down(*slot + x);
+            }
+        };
+        // Nodes with the weights of what they receive, term after term.
+        let mut passed: Vec<(u32, Weights)> = vec![(menu.target, head)];
+        for layer in (0..stack.rules.len()).rev() {
+            let rules = &stack.rules[layer];
+            let inputs = stack.network.layers()[layer].inputs();
+            let mut wanted: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+            for (v, weights) in &passed {
+                let sent = self.all_sent(layer, &self.senders(*v), weights, pace)?;
+                let (flips, change) = self.row(rules, *v, &sent, 1, false, pace)?;
+                flips.iter().zip(&change).for_each(|(&flip, change)| take(flip, change.lo));
+                if layer == 0 {
+                    continue;
+                }
+                let degree = menu.world.degree(*v);
+                for (k, &rule) in rules.iter().enumerate() {
+                    let mut want = |u: u32, a: f64| {
+                        if a != 0.0 {
+                            let slots = wanted.entry(u).or_insert_with(|| vec![Span::ZERO; inputs]);
+                            let of_term = &weights.values[k * inputs..][..inputs];
+                            slots.iter_mut().zip(of_term).for_each(|(slot, w)| *slot = slot.plus(w.scaled(a)));
+                        }
+                    };
+                    want(*v, rule.own_entry(degree, stack.looped(*v)));
+                    if !rule.is_identity() {
+                        for u in menu.world.row(*v) {
+                            want(u, rule.entry(self.entries.size(rule, *v, 0), self.entries.size(rule, u, 0)));
+                        }
+                    }
+                }
+            }
+            passed.clear();
+            for (u, wanted) in wanted {
+                let units = &self.levels[layer][&u];
+                let mut through: Vec<(usize, Span)> = Vec::new();
+                for (unit, &w) in wanted.iter().enumerate().filter(|(_, w)| !w.is_zero()) {
+                    let passes = match units.side[unit] {
+                        Side::Passes => true,
+                        Side::Active => w.lo >= 0.0,
+                        Side::Other => false,
+                    };
+                    // What is carried behind the first activations is not looser than what they receive.
+                    if passes && layer > 1 {
+                        through.push((unit, w));
+                        continue;
+                    }
+                    for (at, &flip) in units.flips.iter().enumerate() {
+                        take(flip, w.times(units.change[at * inputs + unit]).lo);
+                    }
+                }
+                if !through.is_empty() {
+                    let of = &stack.network.layers()[layer - 1];
+                    let rows = stack.rules[layer - 1].len() * of.inputs();
+                    let value = |row: usize| {
+                        let terms = through.iter().map(|&(unit, w)| w.scaled(of.weight.get(row, unit)));
+                        terms.fold(Span::ZERO, Span::plus)
+                    };
+                    let values = (0..rows).map(value).collect();
+                    let (terms, inputs) = (stack.rules[layer - 1].len(), of.inputs());
+                    passed.push((u, Weights { terms, inputs, outputs: 1, values }));
+                }
+            }
+        }
+        Some(())
     }
 
     fn all_sent(
@@ -136,7 +175,7 @@ impl<'a> Carried<'a> {
     ) -> Option<HashMap<u32, Sent>> {
         let mut all = HashMap::new();
         for &u in nodes {
-            let sent = match self.units.get(&u) {
+            let sent = match self.levels.get(layer).and_then(|units| units.get(&u)) {
                 Some(units) => {
                     let work = 8 * (units.flips.len() + 3) * weights.terms * weights.inputs * weights.outputs;
                     if pace.is_late_for(work) {
@@ -170,22 +209,25 @@ impl<'a> Carried<'a> {
         Sent { flips: Vec::new(), change: Vec::new(), base, all: none.clone(), others: none }
     }
 
-    /// What each change can do to the pre-activations of a node, by change and output.
+    /// What each change can do to the pre-activations of a node, by change and output; without `messages`, only by changes of entries.
     fn row(
         &self,
         rules: &[Rule],
         node: u32,
         sent: &HashMap<u32, Sent>,
         outputs: usize,
+        messages: bool,
         pace: &Pace,
     ) -> Option<(Vec<u32>, Vec<Span>)> {
         let (entries, menu) = (&self.entries, self.entries.menu);
         let passing = rules.iter().any(|rule| !rule.is_identity());
         let reads = rules.iter().any(|rule| rule.reads_sender());
         let senders: Vec<u32> = if passing { menu.world.row(node).collect() } else { Vec::new() };
-        let mut flips: Vec<u32> = sent[&node].flips.clone();
+        let mut flips: Vec<u32> = if messages { sent[&node].flips.clone() } else { Vec::new() };
         for u in &senders {
-            flips.extend(&sent[u].flips);
+            if messages {
+                flips.extend(&sent[u].flips);
+            }
             if reads {
                 flips.extend(entries.at(*u).iter().map(|of| of.0));
             }
@@ -198,7 +240,7 @@ impl<'a> Carried<'a> {
         let place = |flip: u32| flips.partition_point(|&other| other < flip) * outputs;
         let degree = menu.world.degree(node);
         let mut work = flips.len();
-        for (k, &rule) in rules.iter().enumerate() {
+        for (k, &rule) in rules.iter().enumerate().filter(|_| messages) {
             let mut add = |a: f64, u: u32| {
                 let sent = &sent[&u];
                 for (at, &flip) in sent.flips.iter().enumerate().filter(|_| a != 0.0) {
@@ -300,116 +342,4 @@ impl<'a> Carried<'a> {
             }
         }
     }
-}
-
-impl Sent {
-    /// Whatever is changed.
-    fn any(&self, at: usize) -> Span {
-        self.base[at].plus(self.all[at])
-    }
-
-    /// Whatever is changed together with one change.
-    fn after(&self, flip: u32, at: usize) -> Span {
-        let own = match self.flips.binary_search(&flip) {
-            Ok(place) => self.change[place * self.base.len() + at],
-            Err(_) => Span::ZERO,
-        };
-        let (with, all) = (own.plus(self.others[at]), self.all[at]);
-        self.base[at].plus(Span { lo: with.lo.max(all.lo), hi: with.hi.min(all.hi) })
-    }
-}
-
-/// What a node sends whose units are known.
-fn sent(units: &Units, weights: &Weights, budget: usize) -> Sent {
-    let Weights { terms, inputs, outputs, values } = weights;
-    let width = terms * outputs;
-    let image = |of: &[Span]| {
-        let mut sums = vec![Span::ZERO; width];
-        for (i, &x) in of.iter().enumerate().filter(|(_, x)| !x.is_zero()) {
-            for k in 0..*terms {
-                for j in 0..*outputs {
-                    let sum = &mut sums[k * outputs + j];
-                    *sum = sum.plus(x.times(values[(k * inputs + i) * outputs + j]));
-                }
-            }
-        }
-        sums
-    };
-    let change: Vec<Span> = units.change.chunks_exact(*inputs).flat_map(image).collect();
-    let base = image(&units.base);
-    let (mut all, mut others) = (image(&units.all), vec![Span::ZERO; width]);
-    for at in 0..width {
-        let column = || change.iter().skip(at).step_by(width);
-        let [rise, other_rise] = largest(column().map(|x| x.hi), budget);
-        let [fall, other_fall] = largest(column().map(|x| -x.lo), budget);
-        all[at] = Span { lo: all[at].lo.max(-fall), hi: all[at].hi.min(rise) };
-        others[at] = Span { lo: -other_fall, hi: other_rise };
-    }
-    Sent { flips: units.flips.clone(), change, base, all, others }
-}
-
-/// Units behind their activations (docs/math.md (22.5)).
-fn activated(
-    flips: Vec<u32>,
-    mut change: Vec<Span>,
-    mut base: Vec<Span>,
-    budget: usize,
-    linear: impl Fn(usize) -> bool,
-) -> Units {
-    let width = base.len();
-    let mut all = vec![Span::ZERO; width];
-    for unit in 0..width {
-        let column = || change.iter().skip(unit).step_by(width);
-        let [rise, _] = largest(column().map(|x| x.hi), budget);
-        let [drop, _] = largest(column().map(|x| -x.hi), budget);
-        let [_, lift] = largest(column().map(|x| x.lo), budget);
-        let [fall, other_fall] = largest(column().map(|x| -x.lo), budget);
-        let z = base[unit];
-        if linear(unit) {
-            all[unit] = Span { lo: -fall, hi: rise };
-            continue;
-        }
-        let relu = |x: f64| x.max(0.0);
-        all[unit] = Span { lo: down(relu(down(z.lo - fall)) - relu(z.hi)), hi: up(relu(up(z.hi + rise)) - relu(z.lo)) };
-        // What a line above the unit gains and loses.
-        let gain = if z.hi > 0.0 {
-            1.0
-        } else if up(z.hi + rise) <= 0.0 {
-            0.0
-        } else {
-            up(up(z.hi + rise) / rise).min(1.0)
-        };
-        let loss = if z.lo <= 0.0 {
-            0.0
-        } else if z.lo >= drop {
-            1.0
-        } else {
-            down(z.lo / drop).max(0.0)
-        };
-        let floor = down(-z.hi - lift);
-        for x in change.iter_mut().skip(unit).step_by(width) {
-            let active = x.lo.max(floor);
-            let inactive = relu(down(down(z.lo + x.lo) - other_fall));
-            let lo = if z.lo > 0.0 {
-                active
-            } else if z.hi <= 0.0 {
-                inactive
-            } else {
-                active.min(inactive)
-            };
-            let times = |slope: f64, x: f64| {
-                if slope == 1.0 {
-                    x
-                } else if slope == 0.0 {
-                    0.0
-                } else {
-                    up(slope * x)
-                }
-            };
-            let hi = if x.hi > 0.0 { times(gain, x.hi) } else { times(loss, x.hi) };
-            *x = Span { lo, hi: hi.max(lo) };
-        }
-        base[unit] = Span { lo: relu(z.lo), hi: relu(z.hi) };
-    }
-    Units { flips, change, base, all }
 }

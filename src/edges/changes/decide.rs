@@ -5,10 +5,12 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
+use crate::edges::changes::minimum::ChangeMinimum;
 use crate::edges::changes::search::{Judge, Search, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
+use crate::edges::minimum::EdgeMinimum;
 use crate::edges::pace::Pace;
 use crate::edges::search::Halt;
 use crate::edges::search::Step;
@@ -22,6 +24,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) node: u32,
     pub(crate) reference: Option<usize>,
     pub(crate) effort: Effort,
+    /// Are trees to be kept?
+    pub(crate) proofs: bool,
     /// Nodes of a tree.
     pub(crate) nodes: usize,
     pub(crate) pace: &'a Pace,
@@ -82,12 +86,22 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
     let one = budget.with_global(budget.global().min(1));
     let singles = Menu::new(Setting { stack, budget: &one }, node, &root, pace);
     let relevant = singles.as_ref().map_or(usize::MAX >> 1, |menu| menu.flips.len());
-    match singles.filter(|_| course.attack.is_none()) {
-        Some(menu) => by_singles(asked, &menu, reference, &mut known, &mut course),
-        None => course.limit |= course.attack.is_none(),
-    }
-    if course.attack.is_none() && budget.global() > 1 {
-        by_search(asked, setting, reference, &mut known, &mut course);
+    if let Effort::Minimize { gap, .. } = asked.effort {
+        for pair in &mut known {
+            by_minimum(asked, judge(pair.margin.class), gap, pair, &mut course);
+        }
+        if asked.proofs && course.attack.is_none() && known.iter().all(|pair| !pair.open) {
+            // The signs are known, so that the search for them ends.
+            by_search(asked, setting, reference, &mut known, &mut course);
+        }
+    } else {
+        match singles.filter(|_| course.attack.is_none()) {
+            Some(menu) => by_singles(asked, &menu, reference, &mut known, &mut course),
+            None => course.limit |= course.attack.is_none(),
+        }
+        if course.attack.is_none() && budget.global() > 1 {
+            by_search(asked, setting, reference, &mut known, &mut course);
+        }
     }
     if let Some((class, attack)) = course.attack.take() {
         let judges: Vec<Judge> = known.iter().map(|pair| judge(pair.margin.class)).collect();
@@ -154,7 +168,11 @@ fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known],
 
 /// A search for every class.
 fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Known], course: &mut Course) {
-    let nodes = if matches!(asked.effort, Effort::Bounds | Effort::Optimal) { 0 } else { asked.nodes };
+    let nodes = match asked.effort {
+        Effort::Bounds | Effort::Optimal => 0,
+        Effort::Minimize { .. } => usize::MAX,
+        _ => asked.nodes,
+    };
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
     for at in order {
@@ -170,7 +188,9 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
                 pair.listed = matches!(tree.as_slice(), [Step::Listed]);
                 pair.open = false;
                 pair.tree = Some(tree);
-                pair.margin.lower = search.lower.max(0.0).min(pair.margin.upper);
+                if pair.minimum.is_none() {
+                    pair.margin.lower = search.lower.max(0.0).min(pair.margin.upper);
+                }
             }
             Err(Halt::Attack(attack)) => {
                 pair.margin.upper = pair.margin.upper.min(attack.upper);
@@ -185,6 +205,40 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
             }
         }
     }
+}
+
+/// The exact minimum of a class pair.
+fn by_minimum(asked: &Asked, judge: Judge, gap: f64, known: &mut Known, course: &mut Course) {
+    let class = judge.other;
+    let base = asked.stack.exact_margin(asked.node, judge.reference, class, &[]);
+    let mut search = ChangeMinimum {
+        judge,
+        pace: asked.pace,
+        nodes: asked.nodes,
+        visited: 0,
+        gap,
+        scale: base.approximate().abs(),
+        best: EdgeMinimum { margin: base, changes: Vec::new() },
+        lower: f64::INFINITY,
+        halted: false,
+    };
+    search.explore(&Path::default(), f64::NEG_INFINITY);
+    course.visited += search.visited;
+    course.branched |= search.visited > 1;
+    course.limit |= search.halted;
+    let ChangeMinimum { best, lower, halted, .. } = search;
+    known.margin.upper = best.margin.ceil_f64();
+    // Nothing that was left can be below what was attained.
+    let complete = !halted && lower >= known.margin.upper;
+    known.margin.lower = if complete { best.margin.floor_f64() } else { lower.min(best.margin.floor_f64()) };
+    known.open = !(best.margin.sign().is_gt() && (complete || known.margin.lower > 0.0));
+    known.listed = true;
+    let least = course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper);
+    if best.margin.sign().is_le() && least {
+        let (edges, tie) = (best.changes.clone(), best.margin.sign().is_eq());
+        course.attack = Some((class, Attack { edges, tie, upper: known.margin.upper }));
+    }
+    known.minimum = complete.then_some(best);
 }
 
 /// An attack from which no change can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.

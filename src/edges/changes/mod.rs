@@ -4,15 +4,13 @@
 //! change can do is carried from layer to layer, prices bound what a set can do, and what is not decided is split.
 
 mod carried;
-mod decide;
+pub(crate) mod decide;
 mod entries;
 mod menu;
-mod prices;
+mod minimum;
+pub(crate) mod prices;
 mod search;
 mod span;
-mod stack;
+pub(crate) mod stack;
+mod units;
 mod world;
-
-pub(crate) use decide::{Asked, Decided, decide};
-pub use prices::ChangePrices;
-pub(crate) use stack::Stack;

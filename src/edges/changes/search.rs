@@ -13,17 +13,17 @@ use crate::edges::search::{Halt, Step};
 use crate::number::dyadic::Dyadic;
 
 /// Sets that are listed rather than bounded.
-const LISTED: usize = 1500;
+pub(crate) const LISTED: usize = 1500;
 
 /// Splits on a path, at most.
-const DEPTH: usize = 900;
+pub(crate) const DEPTH: usize = 900;
 
 /// Sets that a beam search goes on with, and changes that it adds.
 const WIDTH: usize = 12;
 const CANDIDATES: usize = 64;
 
 /// Multiplications of one evaluation, about.
-const EVALUATION: usize = 1 << 12;
+pub(crate) const EVALUATION: usize = 1 << 12;
 
 /// The margin of a set of changes for one class pair.
 pub(crate) struct Judge<'a> {
@@ -95,7 +95,7 @@ impl Judge<'_> {
 }
 
 /// The sets of a path, one after the other, each as places of open changes; `look` says whether to go on.
-fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), Halt>) -> Result<(), Halt> {
+pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), Halt>) -> Result<(), Halt> {
     let mut set: Vec<Flip> = Vec::new();
     let mut places: Vec<usize> = Vec::new();
     look(&set)?;
@@ -148,8 +148,19 @@ impl Search<'_> {
             return Err(Halt::Attack(attack));
         }
         let carried = Carried::new(&menu, self.pace).ok_or(Halt::Limit)?;
-        let pair = carried.pair(self.judge.reference, self.judge.other, self.pace).ok_or(Halt::Limit)?;
-        let Priced { prices, lower, clears } = priced(&menu, &pair);
+        let way = |back: bool| {
+            let pair = carried.pair(self.judge.reference, self.judge.other, back, self.pace)?;
+            Some((priced(&menu, &pair, back), pair))
+        };
+        let (mut found, mut pair) = way(true).ok_or(Halt::Limit)?;
+        // Without two hidden layers both ways are the same.
+        if !found.clears && self.judge.setting.stack.rules.len() > 2 {
+            let (other, other_pair) = way(false).ok_or(Halt::Limit)?;
+            if other.clears || other.lower > found.lower {
+                (found, pair) = (other, other_pair);
+            }
+        }
+        let Priced { prices, lower, clears } = found;
         if clears {
             self.lower = self.lower.min(lower);
             return Ok(vec![Step::Carried(prices)]);

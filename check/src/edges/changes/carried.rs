@@ -2,105 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::margin::{Evaluation, sent};
-use super::network::ChangeLayer;
+use super::margin::Evaluation;
+use super::moved::{Bend, Image, Moved, behind};
 use super::path::{ChangePath, OpenChange};
 use super::sizes::Sizes;
 use crate::edges::line::CarriedPrices;
 use crate::edges::rule::EdgeRule;
-use crate::number::{Dyadic, Interval, Stored, Up, activate, together};
+use crate::number::{Dyadic, Interval, Stored, Up};
 use crate::verdict::Reason;
 use crate::work::Meter;
 
-/// Numbers of a node that open changes move. `base` is on the path, `all` what all changes can do together, `others` all
-/// but one.
-struct Moved {
-    base: Vec<Interval>,
-    all: Vec<Interval>,
-    others: Vec<Interval>,
-    /// By open change that does something: what it does to each number.
-    by: BTreeMap<usize, Vec<Interval>>,
-}
-
-impl Moved {
-    fn fixed(base: Vec<Interval>) -> Moved {
-        let zeros = vec![Interval::ZERO; base.len()];
-        Moved { base, all: zeros.clone(), others: zeros, by: BTreeMap::new() }
-    }
-
-    /// A number after any set.
-    fn after_any(&self, at: usize) -> Interval {
-        self.base[at].plus(self.all[at])
-    }
-
-    /// A number after a set that holds a change.
-    fn after(&self, place: usize, at: usize) -> Interval {
-        let own = self.by.get(&place).map_or(Interval::ZERO, |by| by[at]);
-        self.base[at].plus(own.plus(self.others[at]).meet(self.all[at]))
-    }
-
-    fn column(&self, at: usize) -> Vec<Interval> {
-        self.by.values().map(|by| by[at]).collect()
-    }
-}
-
-/// What weights turn numbers into: by term, input and output.
-struct Image {
-    terms: usize,
-    outputs: usize,
-    weights: Vec<Interval>,
-}
-
-impl Image {
-    fn of_layer(layer: &ChangeLayer) -> Image {
-        let (terms, outputs) = (layer.rules.len(), layer.outputs);
-        let weight = |at: usize| {
-            let (row, output) = (at / outputs, at % outputs);
-            layer.weight(row / layer.inputs, row % layer.inputs, output).into()
-        };
-        Image { terms, outputs, weights: (0..terms * layer.inputs * outputs).map(weight).collect() }
-    }
-
-    /// Of the difference of two classes.
-    fn of_pair(layer: &ChangeLayer, reference: u32, class: u32) -> Image {
-        let weight = |row: usize| {
-            let of = |class: u32| layer.weight(row / layer.inputs, row % layer.inputs, class as usize);
-            Interval::around(&(&of(reference).exact() - &of(class).exact()))
-        };
-        let terms = layer.rules.len();
-        Image { terms, outputs: 1, weights: (0..terms * layer.inputs).map(weight).collect() }
-    }
-
-    fn width(&self) -> usize {
-        self.terms * self.outputs
-    }
-
-    fn apply(&self, numbers: &[Interval]) -> Vec<Interval> {
-        let mut sums = vec![Interval::ZERO; self.width()];
-        let is_zero = |x: &Interval| x.lower.is_zero() && x.upper.is_zero();
-        for (input, x) in numbers.iter().enumerate().filter(|(_, x)| !is_zero(x)) {
-            for term in 0..self.terms {
-                for output in 0..self.outputs {
-                    let slot = &mut sums[term * self.outputs + output];
-                    *slot = slot.plus(x.times(self.weights[(term * numbers.len() + input) * self.outputs + output]));
-                }
-            }
-        }
-        sums
-    }
-
-    /// What a node sends whose units are these.
-    fn sent(&self, units: &Moved, budget: usize) -> Moved {
-        let mut sent = Moved::fixed(self.apply(&units.base));
-        sent.all = self.apply(&units.all);
-        sent.by = units.by.iter().map(|(&place, by)| (place, self.apply(by))).collect();
-        for at in 0..self.width() {
-            let [all, others] = together(&sent.column(at), budget);
-            sent.all[at] = sent.all[at].meet(all);
-            sent.others[at] = others;
-        }
-        sent
-    }
+/// What is carried about all nodes that are needed, by representation; of attributes nothing.
+struct Levels<'a> {
+    sizes: &'a Sizes<'a>,
+    meter: &'a Meter<'a>,
+    target: u32,
+    units: Vec<BTreeMap<u32, Moved>>,
 }
 
 /// The bound of a class pair on a path, by prices.
@@ -116,73 +33,174 @@ pub fn bound(
     meter: &Meter,
 ) -> Result<Interval, Reason> {
     let network = sizes.network;
-    let layers = &network.layers;
-    let last = layers.len() - 1;
-    // Nodes of which a representation is needed.
-    let mut needed = vec![BTreeSet::from([target])];
-    for layer in layers.iter().rev() {
-        let above = &needed[needed.len() - 1];
-        let mut below = above.clone();
-        if layer.passes() {
-            for &node in above {
-                meter.spend(64 * (1 + sizes.at(node).len() as u64 + sizes.graph.degree(node) as u64))?;
-                below.extend(sizes.graph.row(node));
-                below.extend(sizes.at(node).iter().map(|of| of.1));
-            }
-        }
-        needed.push(below);
-    }
-    needed.reverse();
-    let mut units: BTreeMap<u32, Moved> = BTreeMap::new();
-    for (at, layer) in layers.iter().enumerate() {
-        let image = match at == last {
-            true => Image::of_pair(layer, reference, class),
-            false => Image::of_layer(layer),
-        };
-        let mut messages: BTreeMap<u32, Moved> = BTreeMap::new();
-        for &node in &needed[at] {
-            let moved = match units.get(&node) {
-                Some(units) => {
-                    let columns = (units.by.len() + 2) as u64;
-                    meter.spend(4 * columns * (image.weights.len() + 8 * image.width()) as u64)?;
-                    image.sent(units, sizes.budget)
-                }
-                None if at == last => {
-                    // No hidden layer: attributes are not changed.
-                    let present = network.graph.attributes.row(node as usize);
-                    meter.spend(4 * (present.len() * image.terms) as u64)?;
-                    let weight = |term: usize, d: u32| image.weights[term * layer.inputs + d as usize];
-                    let sum = |term| present.iter().fold(Interval::ZERO, |sum, &d| sum.plus(weight(term, d)));
-                    Moved::fixed((0..image.terms).map(sum).collect())
-                }
-                None => Moved::fixed(sent::<Interval>(network, at, node, meter)?.to_vec()),
-            };
-            messages.insert(node, moved);
-        }
-        let mut next = BTreeMap::new();
-        for &node in &needed[at + 1] {
-            let received = received(sizes, &layer.rules, &image, node, &messages, meter)?;
-            next.insert(node, if at == last { received } else { behind(layer, node, received, sizes.budget, meter)? });
-        }
-        units = next;
-    }
-    let Some(margin) = units.remove(&target) else { return Err(Reason::Incomplete) };
+    let last = network.layers.len() - 1;
+    let levels = Levels::new(sizes, target, meter)?;
+    let head = Image::of_pair(&network.layers[last], reference, class);
+    let losses = if prices.back { levels.back(head)? } else { levels.forward(head)? };
     let mut evaluation = Evaluation::<Interval>::new(network, sizes.graph, meter)?;
     let logits = evaluation.sums(last, target)?;
     let base = logits[reference as usize].minus(logits[class as usize]);
-    Ok(base.minus(paid(path, sizes.open, &margin, prices)?))
+    Ok(base.minus(paid(path, sizes.open, &losses, prices)?))
 }
 
-/// What all that a node receives does to it: base values, and by change. Biases are not in.
+/// By open change: not above what it does to the margin, in the sense of all sets.
+type Effects = BTreeMap<usize, Interval>;
+
+impl<'a> Levels<'a> {
+    fn new(sizes: &'a Sizes<'a>, target: u32, meter: &'a Meter<'a>) -> Result<Levels<'a>, Reason> {
+        let layers = &sizes.network.layers;
+        // Nodes of which a representation is needed, from the last to the first.
+        let mut needed = vec![BTreeSet::from([target])];
+        for layer in layers.iter().rev() {
+            let above = &needed[needed.len() - 1];
+            let mut below = above.clone();
+            if layer.passes() {
+                for &node in above {
+                    meter.spend(64 * (1 + sizes.at(node).len() as u64 + sizes.graph.degree(node) as u64))?;
+                    below.extend(sizes.graph.row(node));
+                    below.extend(sizes.at(node).iter().map(|of| of.1));
+                }
+            }
+            needed.push(below);
+        }
+        needed.reverse();
+        let mut levels = Levels { sizes, meter, target, units: vec![BTreeMap::new()] };
+        for (at, layer) in layers.iter().enumerate().take(layers.len() - 1) {
+            let image = Image::of_layer(layer);
+            let messages = levels.messages(at, &needed[at], &image)?;
+            let mut next = BTreeMap::new();
+            for &node in &needed[at + 1] {
+                let received = received(sizes, &layer.rules, image.outputs, node, &messages, true, meter)?;
+                next.insert(node, behind(layer, node, received, sizes.budget, meter)?);
+            }
+            levels.units.push(next);
+        }
+        Ok(levels)
+    }
+
+    /// What nodes send through weights of a layer.
+    fn messages(&self, at: usize, nodes: &BTreeSet<u32>, image: &Image) -> Result<BTreeMap<u32, Moved>, Reason> {
+        let (network, meter) = (self.sizes.network, self.meter);
+        let mut messages: BTreeMap<u32, Moved> = BTreeMap::new();
+        for &node in nodes {
+            let moved = match self.units[at].get(&node) {
+                Some(units) => {
+                    let columns = (units.by.len() + 2) as u64;
+                    meter.spend(4 * columns * (image.weights.len() + 8 * image.width()) as u64)?;
+                    image.sent(units, self.sizes.budget)
+                }
+                None => {
+                    // The first layer: attributes are not changed.
+                    let present = network.graph.attributes.row(node as usize);
+                    meter.spend(4 * (present.len() * image.width()) as u64)?;
+                    let (inputs, outputs) = (network.layers[at].inputs, image.outputs);
+                    let sum = |number: usize| {
+                        let (term, output) = (number / outputs, number % outputs);
+                        let weight = |&d: &u32| image.weights[(term * inputs + d as usize) * outputs + output];
+                        present.iter().map(weight).fold(Interval::ZERO, Interval::plus)
+                    };
+                    Moved::fixed((0..image.width()).map(sum).collect())
+                }
+            };
+            messages.insert(node, moved);
+        }
+        Ok(messages)
+    }
+
+    /// Who may send to a node, itself among them.
+    fn senders(&self, node: u32) -> BTreeSet<u32> {
+        let at = self.sizes.at(node).iter().map(|of| of.1);
+        self.sizes.graph.row(node).into_iter().chain(at).chain([node]).collect()
+    }
+
+    /// The margin as one more unit.
+    fn forward(&self, head: Image) -> Result<Effects, Reason> {
+        let last = self.units.len() - 1;
+        let messages = self.messages(last, &self.senders(self.target), &head)?;
+        let rules = &self.sizes.network.layers[last].rules;
+        let margin = received(self.sizes, rules, 1, self.target, &messages, true, self.meter)?;
+        Ok(margin.by.into_iter().map(|(place, by)| (place, by[0])).collect())
+    }
+
+    /// The margin handed back: from node to node as long as units pass it on.
+    fn back(&self, head: Image) -> Result<Effects, Reason> {
+        let (sizes, meter) = (self.sizes, self.meter);
+        let network = sizes.network;
+        let mut effects = Effects::new();
+        let mut add = |place: usize, x: Interval| {
+            let slot = effects.entry(place).or_insert(Interval::ZERO);
+            *slot = slot.plus(x);
+        };
+        // Nodes whose pre-activations count, with the weights of what they receive.
+        let mut passing: Vec<(u32, Image)> = vec![(self.target, head)];
+        for (at, layer) in network.layers.iter().enumerate().rev() {
+            let mut counting: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
+            for (node, image) in &passing {
+                let messages = self.messages(at, &self.senders(*node), image)?;
+                let received = received(sizes, &layer.rules, 1, *node, &messages, false, meter)?;
+                received.by.iter().for_each(|(&place, by)| add(place, by[0]));
+                if at == 0 {
+                    continue;
+                }
+                let row = if layer.passes() { sizes.graph.row(*node) } else { Vec::new() };
+                meter.spend(4 * ((row.len() + 1) * image.weights.len()) as u64)?;
+                for (term, &rule) in layer.rules.iter().enumerate() {
+                    let own = network.own_entry(rule, *node, sizes.graph.degree(*node));
+                    let along = row.iter().filter(|_| rule.has_edges()).map(|&other| {
+                        let there = if rule.reads_sender() { sizes.size(rule, other, 0) } else { 1 };
+                        (other, rule.entry(sizes.size(rule, *node, 0), there))
+                    });
+                    for (other, entry) in std::iter::once((*node, own)).chain(along).filter(|of| !of.1.is_zero()) {
+                        let slots = counting.entry(other).or_insert_with(|| vec![Interval::ZERO; layer.inputs]);
+                        let weights = &image.weights[term * layer.inputs..][..layer.inputs];
+                        slots.iter_mut().zip(weights).for_each(|(slot, w)| *slot = slot.plus(w.scaled(entry)));
+                    }
+                }
+            }
+            passing.clear();
+            for (node, counts) in counting {
+                let Some(units) = self.units[at].get(&node) else { return Err(Reason::Incomplete) };
+                meter.spend(8 * (counts.len() * (1 + units.by.len())) as u64)?;
+                let goes_on = |unit: usize| match units.bends[unit] {
+                    Bend::Straight => at > 1,
+                    Bend::Active => at > 1 && !counts[unit].lower.is_negative(),
+                    Bend::Unknown => false,
+                };
+                for (&place, by) in &units.by {
+                    let stopped = by.iter().enumerate().filter(|(unit, _)| !goes_on(*unit));
+                    let sum = stopped.fold(Interval::ZERO, |sum, (unit, x)| sum.plus(counts[unit].times(*x)));
+                    add(place, sum);
+                }
+                if (0..counts.len()).any(goes_on) {
+                    let below = &network.layers[at - 1];
+                    meter.spend(4 * (below.rules.len() * below.inputs * counts.len()) as u64)?;
+                    let weight = |row: usize| {
+                        let (term, input) = (row / below.inputs, row % below.inputs);
+                        let on = counts.iter().enumerate().filter(|(unit, _)| goes_on(*unit));
+                        on.fold(Interval::ZERO, |sum, (unit, count)| {
+                            sum.plus(count.scaled(below.weight(term, input, unit)))
+                        })
+                    };
+                    let weights = (0..below.rules.len() * below.inputs).map(weight).collect();
+                    passing.push((node, Image { terms: below.rules.len(), outputs: 1, weights }));
+                }
+            }
+        }
+        Ok(effects)
+    }
+}
+
+/// What all that a node receives does to it: base values, and by change, without biases; or only what changes of entries do.
 fn received(
     sizes: &Sizes,
     rules: &[EdgeRule],
-    image: &Image,
+    outputs: usize,
     node: u32,
     messages: &BTreeMap<u32, Moved>,
+    carry: bool,
     meter: &Meter,
 ) -> Result<Moved, Reason> {
-    let (network, outputs) = (sizes.network, image.outputs);
+    let network = sizes.network;
     let passes = rules.iter().any(|rule| rule.has_edges());
     let row = if passes { sizes.graph.row(node) } else { Vec::new() };
     let degree = sizes.graph.degree(node);
@@ -202,7 +220,7 @@ fn received(
         }
         Ok(())
     };
-    for (term, &rule) in rules.iter().enumerate() {
+    for (term, &rule) in rules.iter().enumerate().filter(|_| carry) {
         add(&mut sum, network.own_entry(rule, node, degree), term, &messages[&node])?;
         for other in row.iter().filter(|_| rule.has_edges()) {
             let there = if rule.reads_sender() { sizes.size(rule, *other, 0) } else { 1 };
@@ -273,26 +291,8 @@ fn received(
     Ok(sum)
 }
 
-/// Units behind their activations.
-fn behind(layer: &ChangeLayer, node: u32, mut z: Moved, budget: usize, meter: &Meter) -> Result<Moved, Reason> {
-    meter.spend(64 * (1 + z.by.len() * z.base.len()) as u64)?;
-    for output in 0..layer.outputs {
-        let base = z.base[output].plus(layer.bias(node, output).into());
-        let column = z.column(output);
-        if layer.is_linear(output) {
-            let [all, _] = together(&column, budget);
-            (z.base[output], z.all[output]) = (base, all);
-            continue;
-        }
-        let (moved, all) = activate(base, &column, budget);
-        (z.base[output], z.all[output]) = (base.positive_part(), all);
-        z.by.values_mut().zip(moved).for_each(|(by, moved)| by[output] = moved);
-    }
-    Ok(z)
-}
-
 /// What a set of changes can take from the margin at most: `μ B + Σ ν k + Σ (loss − μ − ν − ν)⁺`.
-fn paid(path: &ChangePath, open: &[OpenChange], margin: &Moved, prices: &CarriedPrices) -> Result<Interval, Reason> {
+fn paid(path: &ChangePath, open: &[OpenChange], effects: &Effects, prices: &CarriedPrices) -> Result<Interval, Reason> {
     if prices.mu.0.is_negative() || prices.nu.iter().any(|of| of.1.0.is_negative()) {
         return Err(Reason::HintSign("prices"));
     }
@@ -307,9 +307,8 @@ fn paid(path: &ChangePath, open: &[OpenChange], margin: &Moved, prices: &Carried
         // A node at which nothing counts has nothing to pay for, but may be named.
         sum = sum.plus(price.times(count(path.checked_cap(node))));
     }
-    for (&place, by) in &margin.by {
-        let loss = Interval { lower: -Up::ZERO, upper: -by[0].lower };
-        let mut rest = Interval { lower: loss.lower, upper: loss.upper }.minus(mu);
+    for (&place, effect) in effects {
+        let mut rest = Interval { lower: -Up::ZERO, upper: -effect.lower }.minus(mu);
         for node in path.counted(open[place].edge) {
             rest = nu.get(&node).map_or(rest, |price| rest.minus(*price));
         }

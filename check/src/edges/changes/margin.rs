@@ -84,12 +84,7 @@ impl<'a, N: Kept> Evaluation<'a, N> {
 ///
 /// # Errors
 /// If it takes too long.
-pub fn sent<'a, N: Kept>(
-    network: &'a ChangeNetwork,
-    layer: usize,
-    node: u32,
-    meter: &Meter,
-) -> Result<&'a [N], Reason> {
+fn sent<'a, N: Kept>(network: &'a ChangeNetwork, layer: usize, node: u32, meter: &Meter) -> Result<&'a [N], Reason> {
     let place = N::known(network, layer, node);
     if let Some(known) = place.get() {
         return Ok(known);
@@ -178,7 +173,7 @@ fn sums<'s, N: Kept + 's>(
 }
 
 /// The entry along an edge.
-pub fn entry_along(network: &ChangeNetwork, graph: &ChangedGraph, rule: EdgeRule, to: u32, from: u32) -> Stored {
+fn entry_along(network: &ChangeNetwork, graph: &ChangedGraph, rule: EdgeRule, to: u32, from: u32) -> Stored {
     let size = |node: u32| network.size(rule, node, graph.degree(node));
     rule.entry(size(to), if rule.reads_sender() { size(from) } else { 1 })
 }

@@ -6,7 +6,7 @@
 //! | `network`, `graph` | the network, and a graph after some changes |
 //! | `margin` | the true network on a changed graph |
 //! | `path`, `tree` | what a path decides, which changes it leaves open, how trees cover all sets |
-//! | `sizes`, `carried` | what each change can do to each unit, and the bound of a leaf |
+//! | `sizes`, `moved`, `carried` | what each change can do to each unit, and the bound of a leaf |
 //! | `checker` | what is accepted |
 
 mod budget;
@@ -14,6 +14,7 @@ mod carried;
 mod checker;
 mod graph;
 mod margin;
+mod moved;
 mod network;
 mod path;
 mod sizes;
