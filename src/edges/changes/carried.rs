@@ -76,7 +76,7 @@ impl<'a> Carried<'a> {
         if back {
             self.back(weights, &mut effect, pace)?;
         } else {
-            let sent = self.all_sent(last, &self.senders(target), &weights, pace)?;
+            let sent = self.all_sent(last, &self.senders(last, target), &weights, pace)?;
             let (flips, change) = self.row(&stack.rules[last], target, &sent, 1, true, pace)?;
             flips.iter().zip(&change).for_each(|(&flip, change)| effect[flip as usize] = change.lo);
         }
@@ -84,10 +84,14 @@ impl<'a> Carried<'a> {
         Some(PairBound { base: logits[reference].minus(logits[other]), effect })
     }
 
-    /// Who may send to a node, itself among them.
-    fn senders(&self, node: u32) -> BTreeSet<u32> {
+    /// Who may send to a node in a layer, itself among them.
+    fn senders(&self, layer: usize, node: u32) -> BTreeSet<u32> {
+        let menu = self.entries.menu;
+        if menu.setting.stack.rules[layer].iter().all(|rule| rule.is_identity()) {
+            return BTreeSet::from([node]);
+        }
         let at = self.entries.at(node).iter().map(|of| of.1);
-        self.entries.menu.world.row(node).chain(at).chain([node]).collect()
+        menu.world.row(node).chain(at).chain([node]).collect()
     }
 
     /// The same from the margin back (docs/math.md (22.7)): a unit that passes, or is active and wanted large, hands its coefficient to what it receives,
@@ -108,7 +112,7 @@ impl<'a> Carried<'a> {
             let inputs = stack.network.layers()[layer].inputs();
             let mut wanted: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
             for (v, weights) in &passed {
-                let sent = self.all_sent(layer, &self.senders(*v), weights, pace)?;
+                let sent = self.all_sent(layer, &self.senders(layer, *v), weights, pace)?;
                 let (flips, change) = self.row(rules, *v, &sent, 1, false, pace)?;
                 flips.iter().zip(&change).for_each(|(&flip, change)| take(flip, change.lo));
                 if layer == 0 {
@@ -261,14 +265,18 @@ impl<'a> Carried<'a> {
         }
         for (k, &rule) in rules.iter().enumerate().filter(|(_, rule)| rule.reads_sender()) {
             for &u in &senders {
+                // All insertions at a sender are charged alike, and all removals.
+                let (mut charges, of) = ([None; 2], &sent[&u]);
                 for &(flip, _) in entries.at(u) {
-                    let charge = entries.sent(rule, node, u, flip).scaled(entries.sign(flip) as f64);
+                    let sign = entries.sign(flip);
+                    let charge = charges[usize::from(sign > 0)]
+                        .get_or_insert_with(|| entries.sent(rule, node, u, flip).scaled(sign as f64));
                     let slots = &mut change[place(flip)..][..outputs];
-                    for (j, slot) in slots.iter_mut().enumerate() {
-                        *slot = slot.plus(charge.times(sent[&u].after(flip, k * outputs + j)));
+                    for (slot, message) in slots.iter_mut().zip(of.after(flip, k * outputs, outputs)) {
+                        *slot = slot.plus(charge.times(message));
                     }
                 }
-                work += 16 * entries.at(u).len() * outputs;
+                work += 8 * entries.at(u).len() * outputs;
             }
         }
         if pace.is_late_for(work + 16 * at_node.len() * outputs) {
@@ -320,6 +328,9 @@ impl<'a> Carried<'a> {
         for &(flip, u) in at_node {
             let sign = entries.sign(flip) as f64;
             let nets = if sized { entries.given(node, flip) } else { 0..=0 };
+            let passing = || rules.iter().enumerate().filter(|(_, rule)| !rule.is_identity());
+            let messages: Vec<Vec<Span>> =
+                passing().map(|(k, _)| sent[&u].after(flip, k * outputs, outputs).collect()).collect();
             let mut total: Vec<Option<Span>> = vec![None; outputs];
             for net in nets {
                 // Where changes cancel, their shares do, whatever they are.
@@ -327,13 +338,13 @@ impl<'a> Carried<'a> {
                     0 => shifts.get(&1).or(shifts.get(&-1)).unwrap_or(&none),
                     net => shifts.get(&net).unwrap_or(&none),
                 };
+                let entry = |(_, rule): (usize, &Rule)| {
+                    entries.entry(*rule, entries.size(*rule, node, net), u, entries.given(u, flip))
+                };
+                let along: Vec<Span> = passing().map(entry).collect();
                 for (j, total) in total.iter_mut().enumerate() {
-                    let mut sum = shift[j];
-                    for (k, &rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.is_identity()) {
-                        let entry = entries.entry(rule, entries.size(rule, node, net), u, entries.given(u, flip));
-                        sum = sum.plus(entry.times(sent[&u].after(flip, k * outputs + j)));
-                    }
-                    let sum = sum.scaled(sign);
+                    let own = along.iter().zip(&messages).map(|(entry, message)| entry.times(message[j]));
+                    let sum = own.fold(shift[j], Span::plus).scaled(sign);
                     *total = Some(total.map_or(sum, |before| before.hull(sum)));
                 }
             }

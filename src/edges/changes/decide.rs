@@ -4,9 +4,10 @@ use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::{Edge, EdgeBudget};
+use crate::edges::changes::carried::Carried;
 use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
-use crate::edges::changes::search::{Judge, Search, margin};
+use crate::edges::changes::search::{Judge, Search, is_listed, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
@@ -175,12 +176,26 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
     };
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
+    let start = Path::default();
+    let Some(menu) = Menu::new(setting, asked.node, &start, asked.pace) else {
+        course.limit = true;
+        return;
+    };
+    let root = if is_listed(&menu) { None } else { Carried::new(&menu, asked.pace) };
     for at in order {
         let pair = &mut known[at];
         let class = pair.margin.class;
         let judge = Judge { setting, target: asked.node, reference, other: class };
-        let mut search = Search { judge, pace: asked.pace, nodes, visited: 0, branched: false, lower: f64::INFINITY };
-        let outcome = search.explore(&Path::default());
+        let mut search = Search {
+            judge,
+            pace: asked.pace,
+            nodes,
+            visited: 0,
+            branched: false,
+            lower: f64::INFINITY,
+            root: root.as_ref(),
+        };
+        let outcome = search.explore(&start);
         course.visited += if nodes == 0 { 0 } else { search.visited };
         course.branched |= search.branched;
         match outcome {

@@ -46,7 +46,7 @@ pub(crate) struct Menu<'a> {
 }
 
 /// Changes that are looked at, at most.
-const MOST: usize = 400_000;
+const MOST: usize = 1 << 20;
 
 impl<'a> Setting<'a> {
     pub(crate) fn arcs(self, edge: Edge) -> impl Iterator<Item = Arc> {

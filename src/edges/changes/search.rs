@@ -13,7 +13,7 @@ use crate::edges::search::{Halt, Step};
 use crate::number::dyadic::Dyadic;
 
 /// Sets that are listed rather than bounded.
-pub(crate) const LISTED: usize = 1500;
+const LISTED: usize = 1500;
 
 /// Splits on a path, at most.
 pub(crate) const DEPTH: usize = 900;
@@ -94,6 +94,11 @@ impl Judge<'_> {
     }
 }
 
+/// Are the sets of a path so few that they are listed?
+pub(crate) fn is_listed(menu: &Menu) -> bool {
+    menu.budget <= 1 || menu.flips.is_empty() || menu.sets() <= LISTED
+}
+
 /// The sets of a path, one after the other, each as places of open changes; `look` says whether to go on.
 pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), Halt>) -> Result<(), Halt> {
     let mut set: Vec<Flip> = Vec::new();
@@ -119,6 +124,12 @@ pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), 
     }
 }
 
+/// What became of a path.
+enum Looked {
+    Closed(Step),
+    Split(Edge),
+}
+
 /// The search of one class pair.
 pub(crate) struct Search<'a> {
     pub(crate) judge: Judge<'a>,
@@ -128,26 +139,55 @@ pub(crate) struct Search<'a> {
     pub(crate) branched: bool,
     /// Not above the margin of any set that was looked at.
     pub(crate) lower: f64,
+    /// What is the same for all classes where nothing is decided.
+    pub(crate) root: Option<&'a Carried<'a>>,
 }
 
 impl Search<'_> {
     /// A tree in preorder that proves everything below a path. With no nodes left to visit, the path alone is looked at.
     pub(crate) fn explore(&mut self, path: &Path) -> Result<Vec<Step>, Halt> {
+        let (edge, kept, changed) = match self.look(path)? {
+            Looked::Closed(step) => return Ok(vec![step]),
+            Looked::Split(edge) => {
+                let mut kept = Path { splits: path.splits + 1, ..path.clone() };
+                let mut changed = kept.clone();
+                kept.locked.insert(edge);
+                changed.changed.push(edge);
+                (edge, kept, changed)
+            }
+        };
+        // An attack is more likely where the edge is changed.
+        let second = self.explore(&changed)?;
+        let mut tree = vec![Step::Edge(edge)];
+        tree.extend(self.explore(&kept)?);
+        tree.extend(second);
+        Ok(tree)
+    }
+
+    /// Closes a path, or says where to split it.
+    fn look(&mut self, path: &Path) -> Result<Looked, Halt> {
         if path.splits > DEPTH || self.pace.is_late() || self.visited > self.nodes {
             return Err(Halt::Limit);
         }
         self.visited += 1;
         let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace).ok_or(Halt::Limit)?;
-        if menu.budget <= 1 || menu.flips.is_empty() || menu.sets() <= LISTED {
+        if is_listed(&menu) {
             self.list(&menu)?;
-            return Ok(vec![Step::Listed]);
+            return Ok(Looked::Closed(Step::Listed));
         }
         let base = menu.with(&[]);
         let margin = self.judge.margin(&base);
         if let Some(attack) = self.judge.attack(&base, margin) {
             return Err(Halt::Attack(attack));
         }
-        let carried = Carried::new(&menu, self.pace).ok_or(Halt::Limit)?;
+        let fresh;
+        let carried = match self.root.filter(|_| path.splits == 0) {
+            Some(root) => root,
+            None => {
+                fresh = Carried::new(&menu, self.pace).ok_or(Halt::Limit)?;
+                &fresh
+            }
+        };
         let way = |back: bool| {
             let pair = carried.pair(self.judge.reference, self.judge.other, back, self.pace)?;
             Some((priced(&menu, &pair, back), pair))
@@ -163,7 +203,7 @@ impl Search<'_> {
         let Priced { prices, lower, clears } = found;
         if clears {
             self.lower = self.lower.min(lower);
-            return Ok(vec![Step::Carried(prices)]);
+            return Ok(Looked::Closed(Step::Carried(prices)));
         }
         if self.visited > self.nodes {
             self.lower = self.lower.min(lower);
@@ -172,18 +212,7 @@ impl Search<'_> {
         self.branched = true;
         let worst = pair.effect.iter().enumerate().min_by(|x, y| x.1.total_cmp(y.1));
         let Some((worst, _)) = worst else { return Err(Halt::Limit) };
-        let edge = menu.flips[worst].edge;
-        drop(carried);
-        let mut kept = Path { splits: path.splits + 1, ..path.clone() };
-        let mut changed = kept.clone();
-        kept.locked.insert(edge);
-        changed.changed.push(edge);
-        // An attack is more likely where the edge is changed.
-        let second = self.explore(&changed)?;
-        let mut tree = vec![Step::Edge(edge)];
-        tree.extend(self.explore(&kept)?);
-        tree.extend(second);
-        Ok(tree)
+        Ok(Looked::Split(menu.flips[worst].edge))
     }
 
     fn list(&mut self, menu: &Menu) -> Result<(), Halt> {

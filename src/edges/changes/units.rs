@@ -66,14 +66,14 @@ impl Sent {
         self.base[at].plus(self.all[at])
     }
 
-    /// Whatever is changed together with one change.
-    pub(crate) fn after(&self, flip: u32, at: usize) -> Span {
-        let own = match self.flips.binary_search(&flip) {
-            Ok(place) => self.change[place * self.base.len() + at],
-            Err(_) => Span::ZERO,
-        };
-        let (with, all) = (own.plus(self.others[at]), self.all[at]);
-        self.base[at].plus(Span { lo: with.lo.max(all.lo), hi: with.hi.min(all.hi) })
+    /// Numbers from a place on, whatever is changed together with one change.
+    pub(crate) fn after(&self, flip: u32, first: usize, count: usize) -> impl Iterator<Item = Span> + '_ {
+        let own = self.flips.binary_search(&flip).ok().map(|place| &self.change[place * self.base.len()..]);
+        (first..first + count).map(move |at| {
+            let with = own.map_or(Span::ZERO, |own| own[at]).plus(self.others[at]);
+            let all = self.all[at];
+            self.base[at].plus(Span { lo: with.lo.max(all.lo), hi: with.hi.min(all.hi) })
+        })
     }
 }
 

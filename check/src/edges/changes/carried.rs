@@ -89,6 +89,7 @@ impl<'a> Levels<'a> {
                     meter.spend(4 * columns * (image.weights.len() + 8 * image.width()) as u64)?;
                     image.sent(units, self.sizes.budget)
                 }
+                None if at > 0 => return Err(Reason::Incomplete),
                 None => {
                     // The first layer: attributes are not changed.
                     let present = network.graph.attributes.row(node as usize);
@@ -107,16 +108,19 @@ impl<'a> Levels<'a> {
         Ok(messages)
     }
 
-    /// Who may send to a node, itself among them.
-    fn senders(&self, node: u32) -> BTreeSet<u32> {
-        let at = self.sizes.at(node).iter().map(|of| of.1);
-        self.sizes.graph.row(node).into_iter().chain(at).chain([node]).collect()
+    /// Who may send to a node in a layer, itself among them.
+    fn senders(&self, at: usize, node: u32) -> BTreeSet<u32> {
+        if !self.sizes.network.layers[at].passes() {
+            return BTreeSet::from([node]);
+        }
+        let new = self.sizes.at(node).iter().map(|of| of.1);
+        self.sizes.graph.row(node).into_iter().chain(new).chain([node]).collect()
     }
 
     /// The margin as one more unit.
     fn forward(&self, head: Image) -> Result<Effects, Reason> {
         let last = self.units.len() - 1;
-        let messages = self.messages(last, &self.senders(self.target), &head)?;
+        let messages = self.messages(last, &self.senders(last, self.target), &head)?;
         let rules = &self.sizes.network.layers[last].rules;
         let margin = received(self.sizes, rules, 1, self.target, &messages, true, self.meter)?;
         Ok(margin.by.into_iter().map(|(place, by)| (place, by[0])).collect())
@@ -136,7 +140,7 @@ impl<'a> Levels<'a> {
         for (at, layer) in network.layers.iter().enumerate().rev() {
             let mut counting: BTreeMap<u32, Vec<Interval>> = BTreeMap::new();
             for (node, image) in &passing {
-                let messages = self.messages(at, &self.senders(*node), image)?;
+                let messages = self.messages(at, &self.senders(at, *node), image)?;
                 let received = received(sizes, &layer.rules, 1, *node, &messages, false, meter)?;
                 received.by.iter().for_each(|(&place, by)| add(place, by[0]));
                 if at == 0 {
@@ -274,13 +278,15 @@ fn received(
         for shift in shifts {
             // Where the changes of the row cancel, so do their shares: any will do.
             let share = shares.get(if shift == 0 { &1 } else { &shift }).or(shares.get(&-1).filter(|_| shift == 0));
-            for (output, worst) in worst.iter_mut().enumerate() {
-                let mut total = share.map_or(Interval::ZERO, |share| share[output]);
-                for (term, &rule) in rules.iter().enumerate().filter(|(_, rule)| rule.has_edges()) {
-                    let size = sizes.size(rule, node, shift);
-                    let entry = sizes.entry(rule, size, other, sizes.shifts_with(other, place));
-                    total = total.plus(entry.times(messages[&other].after(place, term * outputs + output)));
+            let mut totals = share.cloned().unwrap_or_else(|| vec![Interval::ZERO; outputs]);
+            for (term, &rule) in rules.iter().enumerate().filter(|(_, rule)| rule.has_edges()) {
+                let size = sizes.size(rule, node, shift);
+                let entry = sizes.entry(rule, size, other, sizes.shifts_with(other, place));
+                for (output, total) in totals.iter_mut().enumerate() {
+                    *total = total.plus(entry.times(messages[&other].after(place, term * outputs + output)));
                 }
+            }
+            for (worst, total) in worst.iter_mut().zip(totals) {
                 *worst = Some(worst.map_or(total, |before| before.hull(total)));
             }
         }
