@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::edges::Removals;
+use crate::edges::format::{Candidates, ChangeKind, Changes, Removals};
 use crate::file::{Rejection, Stated, Summary};
 use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local};
 use crate::question::text::{shown_rules, visible};
@@ -176,15 +176,28 @@ impl Summary {
     }
 
     fn removals(&self, f: &mut fmt::Formatter, start: &str, removals: &Removals) -> fmt::Result {
-        let Removals { global, local, keep_one, frozen } = removals;
+        let Removals { global, local, keep_one, frozen, .. } = removals;
+        let Changes { kind, directed, candidates } = removals.kinds();
         let most = match local {
             Local::Uniform(e) => *e,
             Local::PerNode(list) => list.iter().max().copied().unwrap_or(0),
         };
         let last = if *keep_one { "every node keeps one edge" } else { "nodes may lose all edges" };
-        writeln!(f, "{start:<12}removed edges: E = {global} in all, {}, {last}", self.edges_at_node(local))?;
+        let (done, can) = words(kind);
+        let directed = if directed { " (directed)" } else { "" };
+        writeln!(f, "{start:<12}{done} edges{directed}: E = {global} in all, {}, {last}", self.edges_at_node(local))?;
+        match candidates {
+            Some(Candidates::Within(hops)) => {
+                writeln!(f, "            edges between nodes at most {hops} edges apart can be inserted")?;
+            }
+            Some(Candidates::Listed(list)) => {
+                let count = plural(list.len() as u128, "candidate");
+                writeln!(f, "            {count} for an insertion, and no other edge")?;
+            }
+            None => {}
+        }
         if *global == 0 || most == 0 || (self.void && start == STATED) {
-            writeln!(f, "            no edge at all can be removed: this says only which class a node has as it is")?;
+            writeln!(f, "            no edge at all can be {can}: this says only which class a node has as it is")?;
         }
         if !frozen.is_empty() {
             let first: Vec<String> = frozen.iter().take(SHOWN.1).map(|(i, j)| format!("{i}-{j}")).collect();
@@ -305,14 +318,15 @@ impl Summary {
                 format!("{}, {either}, {arithmetic}", flips(&header.budget))
             }
             Stated::Removals(header) => {
-                let Removals { global, local, keep_one, frozen } = &header.edges;
+                let Removals { global, local, keep_one, frozen, .. } = &header.edges;
+                let (_, done) = words(header.edges.kinds().kind);
                 let last = if *keep_one { ", every node keeps one" } else { "" };
                 let frozen = match frozen.len() as u128 {
                     0 => String::new(),
                     count => format!(", none of them among {}", plural(count, "frozen edge")),
                 };
                 let local = self.edges_at_node(local);
-                format!("whatever edges are removed, at most {global} in all ({local}{last}{frozen}), {either}")
+                format!("whatever edges are {done}, at most {global} in all ({local}{last}{frozen}), {either}")
             }
             Stated::Collective(header) => {
                 let of = header.nodes.as_ref().map_or("all nodes".into(), |nodes| plural(nodes.len() as u128, "node"));
@@ -324,5 +338,14 @@ impl Summary {
             }
         };
         format!("{said}; message passing {}.", shown_rules(stated.message_passing()))
+    }
+}
+
+/// What is done to edges: before the word edges, and after a verb.
+fn words(kind: ChangeKind) -> (&'static str, &'static str) {
+    match kind {
+        ChangeKind::Remove => ("removed", "removed"),
+        ChangeKind::Insert => ("inserted", "inserted"),
+        ChangeKind::Change => ("removed or inserted", "removed or inserted"),
     }
 }

@@ -197,7 +197,9 @@ impl Certify {
             (None, None) => {
                 return Err(miette!(
                     help = "add -E and a number, and -e for the most at one node",
-                    "--edges remove: how many edges may be removed in all?"
+                    "--edges {}: how many edges may be {} in all?",
+                    self.edges.name(),
+                    self.edges.done()
                 ));
             }
         };

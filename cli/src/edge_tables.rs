@@ -95,7 +95,13 @@ impl EdgeSummary {
 
 /// A budget in words.
 pub fn words(budget: &EdgeBudgetRecord) -> String {
-    let global = budget.global.map_or(String::new(), |e| format!("at most {e} edges removed in all, "));
+    let done = match budget.attack.as_str() {
+        "insert" => "inserted",
+        "change" => "removed or inserted",
+        _ => "removed",
+    };
+    let directed = if budget.directed { "directed " } else { "" };
+    let global = budget.global.map_or(String::new(), |e| format!("at most {e} {directed}edges {done} in all, "));
     let local = match &budget.local {
         LocalRecord::Uniform(e) if *e >= u64::from(u32::MAX) => "any number at a node".into(),
         LocalRecord::Uniform(e) => format!("{e} at a node"),
@@ -106,7 +112,12 @@ pub fn words(budget: &EdgeBudgetRecord) -> String {
         0 => String::new(),
         count => format!(", {count} frozen"),
     };
-    format!("{global}{local}{keep}{frozen}")
+    let candidates = match (&budget.candidates, budget.within) {
+        (Some(list), _) => format!(", {} candidates for insertion", list.len()),
+        (None, Some(hops)) => format!(", inserted between nodes at most {hops} edges apart"),
+        (None, None) => String::new(),
+    };
+    format!("{global}{local}{keep}{frozen}{candidates}")
 }
 
 /// The first of some edges.
@@ -139,9 +150,10 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
         let _ = writeln!(text, "{shown:<28}{:>22.6}{:>22.6}  {set}", margin.lower, margin.upper);
     }
     if result.verdict == Verdict::NonRobust {
+        let with = if budget.attack == "remove" { "without" } else { "with the changes of" };
         let _ = writeln!(
             text,
-            "\nwithout {} the class changes{}{}:",
+            "\n{with} {} the class changes{}{}:",
             if result.witness.len() == 1 {
                 "this one edge".into()
             } else {
@@ -156,9 +168,11 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
             let place = match (edge.0 == target || edge.1 == target, near(edge.0) || near(edge.1)) {
                 (true, _) => "at the node",
                 (false, true) => "at a neighbour",
-                _ => "two edges away",
+                _ if budget.attack == "remove" && !budget.directed => "two edges away",
+                _ => "further away",
             };
-            let _ = writeln!(text, "  {}–{}  {place}", edge.0, edge.1);
+            let inserted = graph.adjacency().get(edge.1 as usize, edge.0 as usize).is_none();
+            let _ = writeln!(text, "  {}–{}  {place}{}", edge.0, edge.1, if inserted { ", inserted" } else { "" });
         }
     }
     text

@@ -1,10 +1,10 @@
 //! Options for attacks on edges.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
-use gcnproof::edges::EdgeBudget;
+use gcnproof::edges::{EdgeBudget, EdgeKind};
 use gcnproof_files::{read_ends, read_integers};
 use gcnproof_run::lists::number_of;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -16,18 +16,26 @@ use super::input::identifiers;
 pub enum EdgeAttack {
     /// Edges are removed
     Remove,
-    /// Edges are added: not decided
-    #[value(hide = true)]
-    Add,
-    /// Both: not decided
-    #[value(hide = true)]
-    Both,
+    /// Edges are inserted
+    Insert,
+    /// Edges are removed or inserted
+    Change,
+}
+
+impl EdgeAttack {
+    fn kind(self) -> EdgeKind {
+        match self {
+            EdgeAttack::Remove => EdgeKind::Remove,
+            EdgeAttack::Insert => EdgeKind::Insert,
+            EdgeAttack::Change => EdgeKind::Change,
+        }
+    }
 }
 
 /// The attacker's means where edges are attacked, except for `E`.
 #[derive(Args, Clone, Debug)]
 pub struct EdgeArguments {
-    /// The attacker removes edges instead of changing attributes: --edges remove -E N (message passing is recomputed from the edges left)
+    /// The attacker removes or inserts edges instead of changing attributes: --edges remove|insert|change -E N (message passing is recomputed)
     #[arg(
         long,
         value_enum,
@@ -64,6 +72,21 @@ pub struct EdgeArguments {
     /// A file with edges that cannot be removed: text with the ids of both ends in a line, or .npy with one end after the other
     #[arg(long, value_name = "FILE", help_heading = "Edges", hide_short_help = true)]
     pub freeze_edges: Option<PathBuf>,
+    /// Each direction of an edge is an edge of its own, from the first end to the second; a change counts at the second
+    #[arg(long, help_heading = "Edges", hide_short_help = true)]
+    pub directed_edges: bool,
+    /// A file with the edges that may be inserted, as for --freeze-edges [default: all that the graph does not have]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "candidates_within",
+        help_heading = "Edges",
+        hide_short_help = true
+    )]
+    pub candidates: Option<PathBuf>,
+    /// Only edges between nodes at most N edges apart may be inserted
+    #[arg(long, value_name = "N", value_parser = removals, help_heading = "Edges", hide_short_help = true)]
+    pub candidates_within: Option<usize>,
 }
 
 /// A number of removals.
@@ -82,6 +105,9 @@ impl EdgeArguments {
             ("--edges-local-file", self.edges_local_file.is_some()),
             ("--keep-one-edge", self.keep_one_edge.is_some()),
             ("--freeze-edges", self.freeze_edges.is_some()),
+            ("--directed-edges", self.directed_edges),
+            ("--candidates", self.candidates.is_some()),
+            ("--candidates-within", self.candidates_within.is_some()),
         ];
         let given = global.or_else(|| others.into_iter().find(|(_, given)| *given).map(|(name, _)| name));
         match (self.edges, given) {
@@ -90,14 +116,27 @@ impl EdgeArguments {
                 help = "to let the attacker remove edges, add --edges remove; flips of attributes are limited by -Q and -q",
                 "{option} is about removed edges, and without --edges the attacker changes attributes"
             )),
-            (Some(EdgeAttack::Remove), _) => Ok(true),
-            (Some(other), _) => {
-                let name = if other == EdgeAttack::Add { "add" } else { "both" };
+            (Some(EdgeAttack::Remove), _) if self.candidates.is_some() || self.candidates_within.is_some() => {
                 Err(miette!(
-                    help = "give --edges remove",
-                    "--edges {name}: attacks that add edges are not decided, and nothing is approximated in their place"
+                    help = "give --edges insert or --edges change, or leave the candidates out",
+                    "--edges remove: candidates are edges that may be inserted"
                 ))
             }
+            (Some(_), _) => Ok(true),
+        }
+    }
+
+    /// The attack as options name it.
+    pub fn name(&self) -> &'static str {
+        self.edges.map_or(EdgeKind::Remove, EdgeAttack::kind).name()
+    }
+
+    /// The same as a participle.
+    pub fn done(&self) -> &'static str {
+        match self.edges {
+            None | Some(EdgeAttack::Remove) => "removed",
+            Some(EdgeAttack::Insert) => "inserted",
+            Some(EdgeAttack::Change) => "removed or inserted",
         }
     }
 
@@ -117,22 +156,14 @@ impl EdgeArguments {
             })?,
             None => EdgeBudget::uniform(graph, global, self.edges_local.unwrap_or(u32::MAX as usize)),
         };
-        budget = budget.keep_one(self.keep_one_edge.unwrap_or(true));
+        budget = budget.keep_one(self.keep_one_edge.unwrap_or(true)).directed(self.directed_edges);
+        budget = budget.kind(self.edges.map_or(EdgeKind::Remove, EdgeAttack::kind));
         if let Some(list) = freeze_nodes {
             let nodes = identifiers("--freeze-nodes", list, graph.node_count(), "nodes")?;
             budget = budget.freeze_nodes(&nodes).into_diagnostic().wrap_err("--freeze-nodes")?;
         }
         if let Some(path) = &self.freeze_edges {
-            let ids = read_ends(path)?;
-            if ids.len() % 2 == 1 {
-                return Err(miette!(
-                    help = "write the ids of both ends of each edge in a line",
-                    "--freeze-edges {}: {} ids are no list of pairs",
-                    path.display(),
-                    ids.len()
-                ));
-            }
-            let edges: Vec<(i64, i64)> = ids.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            let edges = pairs("--freeze-edges", path)?;
             budget = budget.freeze_edges(graph, &edges).map_err(|error| {
                 miette!(
                     help = "write the ids of both ends of edges that the graph has, one edge in a line; ids start at 0",
@@ -141,6 +172,30 @@ impl EdgeArguments {
                 )
             })?;
         }
+        if let Some(path) = &self.candidates {
+            let edges = pairs("--candidates", path)?;
+            budget = budget
+                .listed(graph, &edges)
+                .into_diagnostic()
+                .wrap_err_with(|| format!("--candidates {}", path.display()))?;
+        }
+        if let Some(hops) = self.candidates_within {
+            budget = budget.within(hops);
+        }
         Ok(budget)
     }
+}
+
+/// Pairs of ids from a file that an option names.
+fn pairs(option: &str, path: &Path) -> Result<Vec<(i64, i64)>> {
+    let ids = read_ends(path)?;
+    if ids.len() % 2 == 1 {
+        return Err(miette!(
+            help = "write the ids of both ends of each edge in a line",
+            "{option} {}: {} ids are no list of pairs",
+            path.display(),
+            ids.len()
+        ));
+    }
+    Ok(ids.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }

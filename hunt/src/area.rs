@@ -15,8 +15,10 @@ pub enum Area {
     Categories,
     /// Flipped attributes, on networks that classify graphs.
     Graphs,
-    /// Removed edges.
+    /// Removed edges, with one hidden layer.
     Edges,
+    /// Removed and inserted edges, directed or not, at any depth.
+    Changes,
     /// One attack for the whole graph.
     Collective,
     /// Executions in float32 of described networks.
@@ -26,12 +28,13 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 9] = [
+pub const AREAS: [Area; 10] = [
     Area::Flips,
     Area::Terms,
     Area::Rows,
     Area::Categories,
     Area::Edges,
+    Area::Changes,
     Area::Collective,
     Area::Deployed,
     Area::Questions,
@@ -48,6 +51,7 @@ impl Area {
             Area::Categories => "categories",
             Area::Graphs => "graphs",
             Area::Edges => "edges",
+            Area::Changes => "changes",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
             Area::Questions => "questions",
@@ -63,6 +67,7 @@ impl Area {
             Area::Categories => 10,
             Area::Graphs => 14,
             Area::Edges => 20,
+            Area::Changes => 16,
             Area::Collective => 16,
             Area::Deployed => 14,
             Area::Questions => 6,

@@ -9,6 +9,7 @@ use gcnproof_files::Normalisation;
 
 use crate::area::Area;
 use crate::binary;
+use crate::changes;
 use crate::collective;
 use crate::deployed;
 use crate::edges;
@@ -190,6 +191,17 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let components = 1 + random.below(settings.components.min(200));
             let case = edges::generate::generate(settings.seed, number, components);
             edges::look::look(&case, attacks(components), &mut random, counts.area(area))
+        }
+        Area::Changes => {
+            let mut records = Vec::new();
+            for part in 0..20 {
+                let case = changes::case::generate(settings.seed, number * 20 + part);
+                records.extend(changes::look::look(&case, &mut random, counts.area(area)));
+                if stopped() {
+                    break;
+                }
+            }
+            records
         }
         Area::Terms | Area::Rows | Area::Categories | Area::Deployed => {
             let numbers = if area == Area::Deployed { Numbers::Float32 } else { Numbers::Any };

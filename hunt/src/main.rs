@@ -20,7 +20,7 @@ struct Arguments {
     /// The seed of all problems [default: from the clock]
     #[arg(long)]
     seed: Option<u64>,
-    /// What is attacked: flips, terms, rows, graphs, edges, collective, deployed, questions
+    /// What is attacked: flips, terms, rows, categories, graphs, edges, changes, collective, deployed, questions
     #[arg(long, value_delimiter = ',', default_values_t = AREAS.map(|area| area.name().to_string()))]
     attackers: Vec<String>,
     /// Stop after so many seconds

@@ -102,6 +102,11 @@ fn nothing_is_found_about_removed_edges() {
 }
 
 #[test]
+fn nothing_is_found_about_changed_edges() {
+    short(Area::Changes, 1_000, |counts| usual(counts, [3_000, 3_000, 5_000, 1_000, 500]));
+}
+
+#[test]
 fn nothing_is_found_about_described_networks() {
     short(Area::Terms, 1_500, |counts| usual(counts, [3_000, 3_000, 1_000, 300, 100]));
 }

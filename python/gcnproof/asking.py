@@ -29,11 +29,13 @@ class Short(TypedDict, total=False):
     flips: Literal["both", "add", "remove"]
     freeze_nodes: Any
     freeze_attributes: Any
-    edges: Literal["remove"] | None
+    edges: Literal["remove", "insert", "change"] | None
     E: int | None
     e: Any
     keep_one_edge: bool
     freeze_edges: Any
+    directed: bool
+    candidates: Any
     operator_error: int | None
     flush_subnormals: bool
     unit_roundoff: float | None

@@ -99,14 +99,17 @@ class Categories(Flips):
             raise InputError(f"Categories with direction={self.direction!r}", "a change takes one category and gives another: leave the direction out")
 
 
-@_named(E="remove", e="at_node", Q="Flips(Q=…)", q="Flips(q=…)", add="Edges(remove=…), since attacks that add edges are not decided,")
+@_named(E="remove", e="at_node", Q="Flips(Q=…)", q="Flips(q=…)", add="insert", both="change")
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges are removed: at most `remove` in all and at most `at_node` at each node.
+    """Edges are removed, inserted, or both: at most so many in all and at most `at_node` at each node.
 
-    `at_node` is an int, an array with one number for each node, or None for no limit of its own; a removal counts at both ends, and
-    operators are recomputed from the edges that are left. `keep_one_edge` says whether every node that has edges keeps one; `freeze_edges`
-    are pairs of ids that cannot be removed. For `radius`, `remove` is the largest number that is looked at.
+    Say one of `remove`, `insert` and `change`: how many edges may be removed, inserted, or either. `at_node` is an int, an array with one number for
+    each node, or None for no limit of its own; a change counts at both ends, and operators are recomputed from the edges that are there. With
+    `directed=True` each direction of an edge is an edge of its own, from sender to receiver, and counts at its receiver. `candidates` limits what may be
+    inserted: pairs of ids, or an int for edges between nodes at most so many edges apart; None for all that the graph does not have.
+    `keep_one_edge` says whether every node that has edges keeps one of them; `freeze_edges` are pairs of ids that cannot be removed. For `radius`, the
+    number is the largest that is looked at.
     """
 
     remove: int | None = None
@@ -114,21 +117,48 @@ class Edges:
     keep_one_edge: bool = True
     freeze_nodes: Any = None
     freeze_edges: Any = None
+    insert: int | None = None
+    change: int | None = None
+    directed: bool = False
+    candidates: Any = None
 
     def __post_init__(self) -> None:
-        if self.remove is not None:
-            whole(self.remove, "remove", "edges")
+        said = [name for name in ("remove", "insert", "change") if getattr(self, name) is not None]
+        for name in said:
+            whole(getattr(self, name), name, "edges")
+        if len(said) > 1:
+            raise InputError(f"{said[0]} and {said[1]}", "say one of remove, insert and change; change=5 is five edges, removed or inserted")
         if self.at_node is not None:
             local(self.at_node, name="at_node")
         switch(self.keep_one_edge, "keep_one_edge")
+        switch(self.directed, "directed")
+        if self.candidates is not None and self._kind == "remove":
+            raise InputError("candidates beside remove", "candidates are edges that may be inserted: say insert=… or change=…")
+        if isinstance(self.candidates, numbers.Integral):
+            whole(self.candidates, "candidates", "edges apart")
+
+    @property
+    def _kind(self) -> str:
+        return next((name for name in ("insert", "change") if getattr(self, name) is not None), "remove")
+
+    @property
+    def _most(self) -> int | None:
+        """How many edges in all; None if nothing is said."""
+        return getattr(self, self._kind)
 
     def _native(self, graph: Graph) -> dict[str, Any]:
+        near = isinstance(self.candidates, numbers.Integral) and not isinstance(self.candidates, bool)
+        listed = self.candidates is not None and not near
         return {
-            "E": int(self.remove or 0),
+            "E": int(self._most or 0),
             "e": None if self.at_node is None else local(self.at_node, graph.node_count, "at_node (e)"),
             "keep_one": bool(self.keep_one_edge),
             "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
             "freeze_edges": _pairs(self.freeze_edges, graph),
+            "kind": self._kind,
+            "directed": bool(self.directed),
+            "within": int(self.candidates) if near else None,
+            "candidates": _pairs(self.candidates, graph, "candidates") if listed else None,
         }
 
 
@@ -203,7 +233,7 @@ def _check_rows(graph: Graph, attack: dict[str, Any]) -> None:
         )
 
 
-def _pairs(edges: Any, graph: Graph) -> list[tuple[int, int]]:
+def _pairs(edges: Any, graph: Graph, name: str = "freeze_edges") -> list[tuple[int, int]]:
     """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them; two by two they are pairs."""
     if edges is None:
         return []
@@ -212,10 +242,10 @@ def _pairs(edges: Any, graph: Graph) -> list[tuple[int, int]]:
         return []
     if found.ndim != 2 or found.dtype.kind not in "iu" or 2 not in found.shape:
         raise InputError(
-            f"freeze_edges: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
+            f"{name}: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
         )
     rows = found if found.shape[1] == 2 else found.T
-    if found.shape == (2, 2) and _are_edges(found.T, graph) and not _are_edges(found, graph):
+    if name == "freeze_edges" and found.shape == (2, 2) and _are_edges(found.T, graph) and not _are_edges(found, graph):
         raise InputError(
             "freeze_edges: two by two, and its columns are edges of the graph, not its rows",
             "rows are pairs of ids (m × 2): give columns of edge_index transposed, edge_index[:, :2].T",
@@ -230,7 +260,14 @@ def _are_edges(pairs: np.ndarray, graph: Graph) -> bool:
 
 #: Short forms that speak of attributes alone, and of edges alone: what each is called in Flips or Edges.
 _OF_FLIPS = {"Q": "Q", "q": "q", "flips": "direction", "freeze_attributes": "freeze_attributes", "bound": "bound", "margins": "margins"}
-_OF_EDGES = {"E": "remove", "e": "at_node", "keep_one_edge": "keep_one_edge", "freeze_edges": "freeze_edges"}
+_OF_EDGES = {
+    "E": "remove",
+    "e": "at_node",
+    "keep_one_edge": "keep_one_edge",
+    "freeze_edges": "freeze_edges",
+    "directed": "directed",
+    "candidates": "candidates",
+}
 _OF_EXECUTION = ("operator_error", "flush_subnormals", "unit_roundoff")
 
 
@@ -249,10 +286,8 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
         return given
     if given is not None:
         raise InputError(f"a {type(given).__name__} is no attack", "give gcnproof.Flips(Q=12, q=0.01) or gcnproof.Edges(remove=5), or say Q=12, q=0.01")
-    if edges in ("add", "both"):
-        raise InputError(f"edges={edges!r}: attacks that add edges are not decided", "say edges='remove'")
-    if edges not in (None, "remove"):
-        raise InputError(f"edges={edges!r}", "say edges='remove'")
+    if edges not in (None, "remove", "insert", "change"):
+        raise InputError(f"edges={edges!r}", "say edges='remove', edges='insert' or edges='change'")
     of_flips = [name for name in said if name in _OF_FLIPS and (name, said[name]) not in (("flips", "both"), ("bound", "best"), ("margins", "fast"))]
     if edges or "E" in said or "e" in said:
         for name in of_flips:
@@ -260,7 +295,8 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
                 f"{name} together with edges: attacks on attributes and edges at once are not decided",
                 "say E and e, or Edges(…), for removed edges; Q and q, or Flips(…), for flips of attributes",
             )
-        return _made(Edges, {name: value for name, value in said.items() if name not in _OF_FLIPS}, _OF_EDGES)
+        names = {**_OF_EDGES, "E": edges or "remove"}
+        return _made(Edges, {name: value for name, value in said.items() if name not in _OF_FLIPS}, names)
     for name in said.keys() & _OF_EDGES:
         raise InputError(f"{name} without edges", "say edges='remove' with E and e, or leave it out")
     return _made(Flips, said, _OF_FLIPS) if said else None

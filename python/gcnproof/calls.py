@@ -53,11 +53,12 @@ def certify(
         gcnproof.certify(model, data, Flips(Q=12, q=0.01))           # at most 12 attributes flipped, 1 % of them in each node
         gcnproof.certify(model, data, Q=12, q=0.01)                  # the same in short
         gcnproof.certify(model, data, Edges(remove=5, at_node=3))    # at most 5 edges removed, 3 at each node
+        gcnproof.certify(model, data, Edges(insert=1))               # or inserted; Edges(change=2) for both
 
     `model` and `data` are a PyTorch Geometric module and its Data object, a gcnproof.Network and a gcnproof.Graph, or the paths of
     files; `call=lambda model, data: model(…)` says how a module is called where that is not plain. `attack` is what an attacker may
     do: Flips or Edges. The short forms are Q, q, flips (the direction), freeze_nodes, freeze_attributes, bound and margins for Flips;
-    edges="remove", E, e, keep_one_edge, freeze_nodes and freeze_edges for Edges.
+    edges="remove", "insert" or "change", E, e, keep_one_edge, freeze_nodes, freeze_edges, directed and candidates for Edges.
 
     What bounds leave open is searched, 5 seconds a node; `time_limit` sets another limit, `complete=True` alone sets none, and
     `complete=False` does not search. `minimize=True` continues until the worst-case margin of every class pair is known exactly. `nodes` takes ids, a slice, or a mask. `class_` is the class to be
@@ -83,7 +84,7 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
         name = "q" if found is not None and found.Q is not None else "Q"
         remedy = "say how many attributes may be flipped in all (Q) and in each node (q), or Edges(remove=…) for edges"
         raise InputError(f"{name} is missing", remedy)
-    if isinstance(found, Edges) and found.remove is None:
+    if isinstance(found, Edges) and found._most is None:
         raise InputError("E is missing", "say how many edges may be removed in all: E=5, or Edges(remove=5)")
     return Asked(found, execution=execution_of(deployed, found, more), **asked)
 
@@ -173,12 +174,12 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
     own, what = ("max_Q", "flips") if isinstance(found, Flips) else ("max_E", "edges")
     for name in limits.keys() - {own}:
         raise InputError(f"{name} together with {type(found).__name__}", f"say {own}")
-    said = found.Q if isinstance(found, Flips) else found.remove
+    said = found.Q if isinstance(found, Flips) else found._most
     limit = whole(limits[own], own, what) if own in limits else LIMIT if said is None else said
     if limit != (limit if said is None else said):
-        inside = f"Flips(Q={said})" if own == "max_Q" else f"Edges(remove={said})"
+        inside = f"Flips(Q={said})" if own == "max_Q" else f"Edges({found._kind}={said})"
         raise InputError(f"{own}={limit} together with {inside}: two limits", f"say one of them: {inside} means the same as {own}={said}")
-    found = dataclasses.replace(found, Q=limit) if isinstance(found, Flips) else dataclasses.replace(found, remove=limit)
+    found = dataclasses.replace(found, Q=limit) if isinstance(found, Flips) else dataclasses.replace(found, **{found._kind: limit})
     return Asked(found, execution=execution_of(deployed, found, more), radii=True, **asked)
 
 
@@ -206,7 +207,7 @@ def explain(
     found = _attack(said, attack, q) or Flips()
     if isinstance(found, Flips):
         found = dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
-    elif found.remove is None:
+    elif found._most is None:
         found = dataclasses.replace(found, remove=5)
     on_edges = isinstance(found, Edges)
     execution = execution_of(deployed, found, said)
@@ -256,7 +257,7 @@ def check(
     execution = execution_of(None if deployed == "exact" else deployed, found, said)
     nothing_left("check", said)
     asked = None
-    if found is None or (found.Q if isinstance(found, Flips) else found.remove) is None:
+    if found is None or (found.Q if isinstance(found, Flips) else found._most) is None:
         for name in [name for name, value in others.items() if value is not None] or (["attack"] if found else []):
             raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges removed (E)")
     else:

@@ -185,7 +185,8 @@ class Results(_Nodes[NodeResult]):
         if not self._edges:
             return f"Q = {budget['global']}, q = {most}"
         keep = "" if budget.get("keep_one", True) else ", last edges too"
-        return f"removed edges: E = {budget.get('global')}, e = {most}{keep}"
+        done = {"insert": "inserted", "change": "removed or inserted"}.get(budget.get("attack"), "removed")
+        return f"{done} edges: E = {budget.get('global')}, e = {most}{keep}"
 
     def _parts(self) -> list[tuple[str, dict[str, int]]]:
         """What was asked, and its verdicts; then those in exact arithmetic, where they are not the same."""

@@ -209,7 +209,7 @@ class Table(Generic[Row]):
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
 
         For flips, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
-        CSR matrix. Rows of attributes that were divided by their sums are divided again. For removed edges, the edges that are left: a new `edge_index`, or a scipy CSR matrix.
+        CSR matrix. Rows of attributes that were divided by their sums are divided again. For edges, those that are left or inserted: a new `edge_index`, or a scipy CSR matrix.
         """
         what = self._target
         if isinstance(key, (slice, list, tuple, set, range)) or getattr(key, "ndim", 0) > 0:
@@ -223,7 +223,9 @@ class Table(Generic[Row]):
         certified = self.run.get("input", {}).get("graph")
         if certified is not None and certified != self._graph.digest:
             raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=data)")
-        return _without(self._graph, self._data, changes) if self._edges else _flipped(self._graph, self._data, changes)
+        if not self._edges:
+            return _flipped(self._graph, self._data, changes)
+        return _changed(self._graph, self._data, changes, bool(self.run.get("edges", {}).get("directed", False)))
 
     def _broken(self, at: int) -> bool:
         return True
@@ -254,18 +256,26 @@ def _flipped(graph: Graph, data: Any, flips: list[tuple[int, int]]) -> Any:
     return torch.from_numpy(changed.toarray()).to(dtype=x.dtype, device=x.device)
 
 
-def _without(graph: Graph, data: Any, edges: list[tuple[int, int]]) -> Any:
-    """The edges of a graph that are left without some: an `edge_index`, or a scipy CSR matrix."""
-    gone = {(a, b) for pair in edges for a, b in (pair, pair[::-1])}
+def _changed(graph: Graph, data: Any, edges: list[tuple[int, int]], directed: bool) -> Any:
+    """The edges of a graph after some are removed, or inserted where it has none: an `edge_index`, or a scipy CSR matrix."""
+    both = [(int(a), int(b)) for pair in edges for a, b in ([pair] if directed else [pair, pair[::-1]])]
+    # Rows of the adjacency hold those whom a node receives from.
+    gone = [(a, b) for a, b in both if graph.adjacency[b, a] != 0]
+    new = [(a, b) for a, b in both if graph.adjacency[b, a] == 0]
     edge_index: Any = getattr(data, "edge_index", None)
     if hasattr(edge_index, "detach"):
         import torch
 
-        kept = [(int(a), int(b)) not in gone for a, b in edge_index.T.tolist()]
-        return edge_index[:, torch.tensor(kept, dtype=torch.bool, device=edge_index.device)]
+        missing = set(gone)
+        kept = [(int(a), int(b)) not in missing for a, b in edge_index.T.tolist()]
+        left = edge_index[:, torch.tensor(kept, dtype=torch.bool, device=edge_index.device)]
+        more = torch.tensor(new, dtype=edge_index.dtype, device=edge_index.device).reshape(-1, 2).T
+        return torch.cat([left, more], dim=1) if new else left
     left = graph.adjacency.tolil(copy=True)
     for a, b in gone:
-        left[a, b] = 0
+        left[b, a] = 0
+    for a, b in new:
+        left[b, a] = 1
     return left.tocsr()
 
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gcnproof::edges::{EdgeBudget, Edges};
+use gcnproof::edges::{EdgeBudget, EdgeKind, Edges};
 use gcnproof::{Budget, Certifier, Direction, Flips, Graph, LocalBudget};
 use gcnproof_cli::{edge_tables, explain as explaining};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
@@ -42,7 +42,7 @@ pub struct FlipMeans<'py> {
     freeze_attributes: Vec<i64>,
 }
 
-/// Removed edges.
+/// Removed or inserted edges.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct EdgeMeans<'py> {
@@ -52,6 +52,10 @@ pub struct EdgeMeans<'py> {
     keep_one: bool,
     freeze_nodes: Vec<i64>,
     freeze_edges: Vec<(i64, i64)>,
+    kind: String,
+    directed: bool,
+    within: Option<usize>,
+    candidates: Option<Vec<(i64, i64)>>,
 }
 
 /// What an attacker may do.
@@ -59,7 +63,7 @@ pub struct EdgeMeans<'py> {
 pub enum Attack<'py> {
     /// Attributes are flipped.
     Flips(FlipMeans<'py>),
-    /// Edges are removed.
+    /// Edges are removed or inserted.
     Edges(EdgeMeans<'py>),
 }
 
@@ -124,11 +128,24 @@ impl Means<Edges> for EdgeMeans<'_> {
             Some(Local::PerNode(local)) => EdgeBudget::per_node(graph, global, &numbers(local)).map_err(refused)?,
             Some(Local::Share(share)) => return Err(wrong(py, &format!("{share} edges"), "give a whole number")),
         };
-        let budget = budget.keep_one(self.keep_one).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
-        budget.freeze_edges(graph, &self.freeze_edges).map_err(|error| {
+        let kind = match self.kind.as_str() {
+            "insert" => EdgeKind::Insert,
+            "change" => EdgeKind::Change,
+            _ => EdgeKind::Remove,
+        };
+        let budget = budget.kind(kind).directed(self.directed).keep_one(self.keep_one);
+        let budget = budget.freeze_nodes(&self.freeze_nodes).map_err(refused)?;
+        let mut budget = budget.freeze_edges(graph, &self.freeze_edges).map_err(|error| {
             let help = "freeze edges that the graph has, each as a pair of ids: freeze_edges=[(0, 1), (1, 2)]";
             raise(py, "InputError", &format!("freeze_edges: {error}"), Some(help))
-        })
+        })?;
+        if let Some(hops) = self.within {
+            budget = budget.within(hops);
+        }
+        match &self.candidates {
+            Some(edges) => budget.listed(graph, edges).map_err(refused),
+            None => Ok(budget),
+        }
     }
 }
 

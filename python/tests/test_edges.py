@@ -126,8 +126,12 @@ def test_what_is_not_decided_is_refused():
     refused("Q is missing")
     refused("q is missing", Q=3)
     refused("E is missing", edges="remove")
-    refused("attacks that add edges", edges="add", E=1)
-    refused("attacks that add edges", edges="both", E=1)
+    refused("edges='add'", edges="add", E=1)
+    refused("candidates beside remove", edges="remove", E=1, candidates=2)
+    with pytest.raises(gcnproof.InputError, match="remove and insert"):
+        gcnproof.Edges(remove=1, insert=1)
+    with pytest.raises(TypeError, match="insert is meant"):
+        gcnproof.Edges(add=1)
     refused("edges='cut'", edges="cut", E=1)
     refused("attributes and edges at once", edges="remove", E=1, Q=3)
     refused("flips together", edges="remove", E=1, flips="add")
@@ -137,7 +141,53 @@ def test_what_is_not_decided_is_refused():
     refused("e=-1", edges="remove", E=1, e=-1)
     refused("E=1.5", edges="remove", E=1.5)
     refused("0–0|no edge", edges="remove", E=1, freeze_edges=[(0, 0)])
-    deep = gcnproof.Network([*network.layers[:1], gcnproof.Layer("more", [gcnproof.Term("hidden", "gcn", np.eye(5))], np.zeros(5)),
-                             gcnproof.Layer("logits", [gcnproof.Term("more", "gcn", network.layers[1].terms[0].weight)], network.layers[1].bias, "none")])
-    with pytest.raises(gcnproof.InputError, match="hidden layer"):
-        gcnproof.certify(deep, graph, edges="remove", E=1, progress=False)
+
+
+def changed(graph, changes):
+    """The graph after removals and insertions."""
+    linked = graph.adjacency.toarray().astype(float)
+    for a, b in changes:
+        linked[a, b] = linked[b, a] = 1 - linked[a, b]
+    return gcnproof.Graph(sparse.csr_matrix(linked), graph.attributes, graph.labels)
+
+
+@pytest.mark.parametrize("kind", ["insert", "change"])
+@pytest.mark.parametrize("candidates", [None, 2, "listed"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_every_set_of_changes_is_tried(kind, candidates, deep, tmp_path):
+    graph, network = small(4, nodes=6, attributes=4)
+    if deep:
+        network = gcnproof.Network([*network.layers[:1], gcnproof.Layer("more", [gcnproof.Term("hidden", "gcn", np.eye(5))], np.zeros(5)),
+                                    gcnproof.Layer("logits", [gcnproof.Term("more", "gcn", network.layers[1].terms[0].weight)], network.layers[1].bias, "none")])
+    x = graph.attributes.toarray().astype(float)
+    present = edges_of(graph)
+    pairs = list(itertools.combinations(range(graph.node_count), 2))
+    missing = [pair for pair in pairs if pair not in present]
+    near = ((graph.adjacency + graph.adjacency @ graph.adjacency) != 0).toarray()
+    if candidates == 2:
+        missing = [(a, b) for a, b in missing if near[a, b]]
+    elif candidates == "listed":
+        candidates = missing = missing[::2]
+    free = missing if kind == "insert" else present + missing
+    plain = forward(graph, network, x)
+    kept = plain.argmax(1)
+    lowest = np.full(len(kept), np.inf)
+    for size in range(3):
+        for changes in itertools.combinations(free, size):
+            count = np.bincount(np.array(changes, dtype=int).ravel(), minlength=len(kept))
+            lost = np.bincount(np.array([pair for pair in changes if pair in present], dtype=int).ravel(), minlength=len(kept))
+            degree = np.asarray(graph.adjacency.sum(1)).ravel()
+            if (count > 1).any() or (lost > np.maximum(degree - 1, 0)).any():
+                continue
+            logits = forward(changed(graph, changes), network, x)
+            others = np.where(np.arange(logits.shape[1]) == kept[:, None], -np.inf, logits)
+            lowest = np.minimum(lowest, logits[np.arange(len(kept)), kept] - others.max(1))
+    attack = gcnproof.Edges(**{kind: 2}, at_node=1, candidates=candidates)
+    proofs = tmp_path / "proofs.jsonl"
+    found = gcnproof.certify(network, graph, attack, complete=True, proofs=proofs, progress=False)
+    assert [row.robust for row in found] == [bool(low > 0) for low in lowest]
+    for row in found:
+        if not row.robust:
+            assert forward(changed(graph, row.witness), network, x)[row.node].argmax() != row.reference
+            left = found.apply(row.node)
+            assert (left != changed(graph, row.witness).adjacency).nnz == 0

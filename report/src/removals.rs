@@ -22,5 +22,10 @@ pub fn budget(budget: &EdgeBudgetRecord) -> String {
     let last = if budget.keep_one { ", every node keeps an edge" } else { ", last edges too" };
     let frozen = budget.frozen.len();
     let frozen = if frozen > 0 { format!(", {frozen} edges frozen") } else { String::new() };
-    format!("removed edges, {local}{last}{frozen}")
+    let done = match budget.attack.as_str() {
+        "insert" => "inserted",
+        "change" => "removed or inserted",
+        _ => "removed",
+    };
+    format!("{done} edges, {local}{last}{frozen}")
 }

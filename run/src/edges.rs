@@ -1,6 +1,8 @@
-//! Questions about removed edges.
+//! Questions about removed and inserted edges.
 
-use gcnproof::edges::{Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeProblem, EdgeResult, Edges, edge_header};
+use gcnproof::edges::{
+    Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeKind, EdgeProblem, EdgeResult, Edges, edge_header,
+};
 use gcnproof::proof::model_file;
 use gcnproof::{Graph, Network, ProblemError};
 use gcnproof_check::edges::format::Header;
@@ -17,23 +19,25 @@ use super::run::Run;
 /// Puts graph, network and budget together.
 ///
 /// # Errors
-/// If removed edges are not decided for such a network.
+/// If changed edges are not decided for such a network.
 pub fn problem(run: &Run, graph: &Graph, network: &Network, budget: EdgeBudget) -> Result<EdgeProblem> {
     run.host.remember(graph, network);
+    let kind = budget.changes().name();
     EdgeProblem::new(graph.clone(), network.clone(), budget).map_err(|error| {
         let help = match &error {
             EdgeError::Operator { .. } => {
                 "give a model, or --message-passing, with rules that the graph's edges determine"
             }
-            EdgeError::Depth { .. } => "give a model with one hidden layer",
-            EdgeError::Terms { .. } => "give a model whose first layer passes messages in one term",
             EdgeError::Problem(ProblemError::Normalised { .. }) => {
                 "attacks on edges are not available for such rows: ask about flips of attributes (-Q, -q), or give a \
                  model of 0/1 attributes and read the graph with --binarize"
             }
+            EdgeError::Directed { .. } => {
+                "give a model that adds self-loops (gcn), sums or averages; or leave directed edges out"
+            }
             _ => "give a graph, a model and a budget that belong together",
         };
-        miette!(help = help, "--edges remove: {error}")
+        miette!(help = help, "--edges {kind}: {error}")
     })
 }
 
@@ -74,10 +78,17 @@ impl Answered for Edges {
     }
 
     fn note(question: &NodeQuestion<Edges>) -> Option<String> {
+        let kind = question.budget.changes();
+        let done = match kind {
+            EdgeKind::Remove => "no node may lose an edge",
+            EdgeKind::Insert => "no node may get an edge",
+            EdgeKind::Change => "no node may lose or get an edge",
+        };
         question.budget.locals().iter().all(|&e| e == 0).then(|| {
-            "nothing can be attacked: no node may lose an edge (e = 0, or all nodes are frozen), so every node keeps its class unless \
-             two classes tie"
-                .into()
+            format!(
+                "nothing can be attacked: {done} (e = 0, or all nodes are frozen), so every node keeps its class unless \
+                 two classes tie"
+            )
         })
     }
 

@@ -9,6 +9,7 @@ use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
+use crate::edges::changes::decide::{Asked, Decided, decide};
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge};
 use crate::edges::pace::Pace;
@@ -21,7 +22,7 @@ use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult, Edges};
 use crate::problem::graph::Graph;
 use crate::search::limits::{Clock, Limits, Stop};
 
-/// Decides nodes of one edge problem: does any admissible set of removed edges change their class?
+/// Decides nodes of one edge problem: does any admissible set of changed edges change their class?
 #[derive(Clone, Debug)]
 pub struct EdgeCertifier {
     pub(super) problem: EdgeProblem,
@@ -130,6 +131,16 @@ impl EdgeCertifier {
     /// Decides a node; if the result contradicts itself, it says so.
     fn decided(&self, node: usize, reference: Option<usize>) -> EdgeResult {
         let problem = &self.problem;
+        if let Some(stack) = problem.stack() {
+            let pace = Pace::new(self.clock());
+            let (effort, nodes, budget) = (self.effort, self.limits().nodes, problem.budget());
+            let (node_id, proofs) = (node as u32, self.proofs);
+            let asked = Asked { stack, budget, node: node_id, reference, effort, proofs, nodes, pace: &pace };
+            let Decided { reference, predicted, relevant, known, course } = decide(&asked);
+            let mut result = self.conclude([node, reference, predicted], relevant, known, course);
+            result.contradiction = result.disagreement(problem);
+            return result;
+        }
         let (pace, endless) = (Pace::new(self.clock()), Pace::endless());
         let root = Path::default();
         let target = Target::new(problem, node as u32);
@@ -282,6 +293,7 @@ impl Decide<Edges> for EdgeCertifier {
     /// Whoever withstands the removal of everything that matters withstands all.
     fn holds_up_to(&self, result: &EdgeResult, limit: usize) -> usize {
         let global = self.global();
-        if global >= result.relevant { limit } else { global }
+        // Insertions make other changes relevant.
+        if global >= result.relevant && self.problem.stack().is_none() { limit } else { global }
     }
 }

@@ -1,4 +1,4 @@
-//! The edge problem: graph, network and budget of removals, and what all targets share.
+//! The edge problem: graph, network and budget of changes, and what all targets share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,29 +6,22 @@ use thiserror::Error;
 
 use crate::certify::contradiction::Contradiction;
 use crate::edges::budget::{Edge, EdgeBudget};
+use crate::edges::changes::stack::Stack;
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
-use crate::problem::network::{Network, Operator};
+use crate::problem::network::{Layer, Network, Operator};
 use crate::problem::{ProblemError, require_flips};
 
 /// Networks whose answers to removed edges are not decided, and parts that do not fit.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EdgeError {
-    /// Not one hidden layer.
-    #[error(
-        "the model has {layers} weight layers: removed edges are decided for networks of two weight layers (one hidden layer)"
-    )]
-    Depth {
-        /// Weight layers of the model.
-        layers: usize,
-    },
     /// An operator that edges do not determine in a way that is known here.
     #[error(
-        "layer {layer} passes messages by {rule}, which cannot be recomputed when edges are removed: only gcn, gcn-self, mean, \
+        "layer {layer} passes messages by {rule}, which cannot be recomputed when edges change: only gcn, gcn-self, mean, \
          mean+self, sum, sum+self and identity can"
     )]
     Operator {
@@ -37,13 +30,14 @@ pub enum EdgeError {
         /// What it is.
         rule: String,
     },
-    /// More than one operator with edges in the first layer.
+    /// A normalisation by both ends that directed edges do not determine.
     #[error(
-        "the first layer has {terms} terms that pass messages along edges: removed edges are decided for one, beside identity terms"
+        "layer {layer} passes messages by gcn-self, which directed edges do not determine: a node that sends may itself receive from \
+         nobody, and would be divided by 0"
     )]
-    Terms {
-        /// How many.
-        terms: usize,
+    Directed {
+        /// Layer, from 1.
+        layer: usize,
     },
     /// The budget is one for another graph.
     #[error("the budget of edges is for {budget} nodes, but the graph has {graph}")]
@@ -61,17 +55,19 @@ pub enum EdgeError {
     Contradiction(#[from] Contradiction),
 }
 
-/// A graph, a network and a budget of removals that fit together.
+/// A graph, a network and a budget of changes that fit together.
 #[derive(Clone, Debug)]
 pub struct EdgeProblem {
     graph: Arc<Graph>,
     network: Arc<Network>,
     budget: EdgeBudget,
     shared: Arc<Shared>,
+    /// For all but removals of undirected edges in networks with one hidden layer.
+    stack: Option<Arc<Stack>>,
 }
 
 /// What does not depend on the budget.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
     /// The rule of the first layer's term with edges.
     rule: Rule,
@@ -87,7 +83,7 @@ impl EdgeProblem {
     /// Puts the parts together.
     ///
     /// # Errors
-    /// If they do not fit, or removed edges are not decided for such a network.
+    /// If they do not fit, or changed edges are not decided for such a network.
     pub fn new(
         graph: impl Into<Arc<Graph>>,
         network: impl Into<Arc<Network>>,
@@ -108,27 +104,29 @@ impl EdgeProblem {
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
         }
-        let [first, second] = network.layers() else {
-            return Err(EdgeError::Depth { layers: network.layers().len() });
-        };
-        let rules = |layer: usize, operators: &[Operator]| -> Result<Vec<Rule>, EdgeError> {
+        let rules = |(at, layer): (usize, &Layer)| -> Result<Vec<Rule>, EdgeError> {
             let rule = |operator: &Operator| {
-                Rule::of(operator).ok_or_else(|| EdgeError::Operator { layer, rule: named(operator) })
+                Rule::of(operator).ok_or_else(|| EdgeError::Operator { layer: at + 1, rule: named(operator) })
             };
-            operators.iter().map(rule).collect()
+            layer.operators.iter().map(rule).collect()
         };
-        let (of_first, second) = (rules(1, &first.operators)?, rules(2, &second.operators)?);
-        let along: Vec<usize> = (0..of_first.len()).filter(|&k| !of_first[k].is_identity()).collect();
-        let term = match along.as_slice() {
-            [] => None,
-            [term] => Some(*term),
-            more => return Err(EdgeError::Terms { terms: more.len() }),
-        };
+        let rules: Vec<Vec<Rule>> = network.layers().iter().enumerate().map(rules).collect::<Result<_, _>>()?;
+        if is_changes(&network, &budget) {
+            let divides = |rules: &Vec<Rule>| rules.iter().any(|rule| rule.reads_sender() && rule.own(false) == 0);
+            if let Some(at) = rules.iter().position(divides).filter(|_| budget.is_directed()) {
+                return Err(EdgeError::Directed { layer: at + 1 });
+            }
+            let stack = Stack::new(graph.clone(), network.clone(), rules, budget.is_directed());
+            let (shared, stack) = (Arc::new(Shared::default()), Some(Arc::new(stack)));
+            return Ok(EdgeProblem { graph, network, budget, shared, stack });
+        }
+        let (of_first, second) = (&rules[0], rules[1].clone());
+        let term = of_first.iter().position(|rule| !rule.is_identity());
         let rule = term.map_or(Rule::IDENTITY, |term| of_first[term]);
         let messages = Messages::new(&graph, &network, term);
         let exact = (0..nodes).map(|_| OnceLock::new()).collect();
         let shared = Arc::new(Shared { rule, term, second, messages, exact });
-        Ok(EdgeProblem { graph, network, budget, shared })
+        Ok(EdgeProblem { graph, network, budget, shared, stack: None })
     }
 
     /// The graph.
@@ -161,6 +159,11 @@ impl EdgeProblem {
             Some(&node) => Err(ProblemError::Node { node, nodes: count }),
             None => Ok(()),
         }
+    }
+
+    /// The layers, where changes are not just removals with one hidden layer.
+    pub(crate) fn stack(&self) -> Option<&Stack> {
+        self.stack.as_deref()
     }
 
     pub(crate) fn rule(&self) -> Rule {
@@ -231,8 +234,11 @@ impl EdgeProblem {
         (weights, &Dyadic::from(bias[reference]) - &Dyadic::from(bias[other]))
     }
 
-    /// The exact margin of class `reference` over `other` at a node when these edges, each one of the graph, are removed.
+    /// The exact margin of class `reference` over `other` at a node when these edges are changed.
     pub(crate) fn exact_margin(&self, node: u32, reference: usize, other: usize, removed: &[Edge]) -> Dyadic {
+        if let Some(stack) = self.stack() {
+            return stack.exact_margin(node, reference, other, removed);
+        }
         let left =
             |v: u32| -> Vec<u32> { self.neighbours(v).filter(|&w| !removed.contains(&Edge::between(v, w))).collect() };
         let at_node = left(node);
@@ -274,6 +280,15 @@ impl EdgeProblem {
             }
         }
         total
+    }
+}
+
+/// Is this more than removals of undirected edges in a network with one hidden layer, whose first layer passes along edges in one term at most?
+pub(crate) fn is_changes(network: &Network, budget: &EdgeBudget) -> bool {
+    let passing = |layer: &Layer| layer.operators.iter().filter(|rule| !matches!(rule, Operator::Identity)).count();
+    match network.layers() {
+        [first, _] => passing(first) > 1 || !budget.removes_only(),
+        _ => true,
     }
 }
 

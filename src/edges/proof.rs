@@ -1,16 +1,20 @@
 //! Proofs against removed edges as lines of a file (`check/FORMAT-EDGES.md`). Every one is shown to the checker first.
 
 use gcnproof_check::edges::Checker;
-use gcnproof_check::edges::format::{Attack, Claim, ClassProof, Header, Line, NodeProof, Removals, VERSION, Witness};
+use gcnproof_check::edges::format::{
+    Attack, CHANGES_VERSION, Candidates as Stated, ChangeKind, Changes, Claim, ClassProof, Header, Line, NodeProof,
+    Removals, VERSION, Witness,
+};
 use gcnproof_check::format::{Convention, Unproved};
 use gcnproof_check::{Accepted, Reason, Refused};
 
 use crate::certify::verdict::Verdict;
-use crate::edges::budget::EdgeBudget;
+use crate::edges::budget::{Candidates, EdgeBudget, EdgeKind};
 use crate::edges::certifier::EdgeCertifier;
 use crate::edges::element::element;
 use crate::edges::mend::Mend;
 use crate::edges::pace::Pace;
+use crate::edges::problem::is_changes;
 use crate::edges::search::Step;
 use crate::edges::verdict::{EdgeClaim, EdgeResult};
 use crate::problem::network::{Network, Operator};
@@ -24,9 +28,27 @@ pub fn edge_header(
     budget: &EdgeBudget,
     classes: Convention,
 ) -> Header {
+    let changes = is_changes(network, budget).then(|| Changes {
+        kind: match budget.changes() {
+            EdgeKind::Remove => ChangeKind::Remove,
+            EdgeKind::Insert => ChangeKind::Insert,
+            EdgeKind::Change => ChangeKind::Change,
+        },
+        directed: budget.is_directed(),
+        candidates: match budget.candidates() {
+            _ if !budget.changes().inserts() => None,
+            Candidates::All => None,
+            Candidates::Within(hops) => Some(Stated::Within(*hops as u64)),
+            Candidates::Listed(edges) => Some(Stated::Listed(edges.iter().map(|edge| (edge.0, edge.1)).collect())),
+        },
+    });
+    let (version, attack) = match changes {
+        Some(_) => (CHANGES_VERSION, Attack::EdgeChanges),
+        None => (VERSION, Attack::EdgeRemovals),
+    };
     Header {
-        version: VERSION,
-        attack: Attack::EdgeRemovals,
+        version,
+        attack,
         graph: graph.to_string(),
         model: model.to_string(),
         message_passing: passing(network, rules),
@@ -35,6 +57,7 @@ pub fn edge_header(
             local: local(budget.locals()),
             keep_one: budget.keeps_one(),
             frozen: budget.frozen().iter().map(|edge| (edge.0, edge.1)).collect(),
+            changes,
         },
         classes,
     }
@@ -86,7 +109,8 @@ impl EdgeCertifier {
             let refused = unproved(Missing::NoLeaf, &format!(": {}", fault.reason));
             let place = trees.iter_mut().find(|tree| Some(tree.class) == fault.class).zip(fault.step);
             let (Reason::Bound(_), Some((tree, step))) = (&fault.reason, place) else { return refused };
-            if !mend.split(tree, step) {
+            // A bound that floats have shown with room to spare needs no splits.
+            if self.problem().stack().is_some() || !mend.split(tree, step) {
                 return refused;
             }
         }

@@ -22,6 +22,12 @@ pub(crate) struct Rule {
     with_self: bool,
 }
 
+impl Default for Rule {
+    fn default() -> Rule {
+        Rule::IDENTITY
+    }
+}
+
 impl Rule {
     /// No messages.
     pub(crate) const IDENTITY: Rule = Rule { kind: Kind::Identity, with_self: true };
@@ -44,6 +50,11 @@ impl Rule {
     /// Does no message run along an edge?
     pub(crate) fn is_identity(self) -> bool {
         self.kind == Kind::Identity
+    }
+
+    /// Does an entry depend on how many edges its receiver has?
+    pub(crate) fn reads_size(self) -> bool {
+        matches!(self.kind, Kind::Root | Kind::Mean)
     }
 
     /// Does an entry depend on how many edges the sender has?

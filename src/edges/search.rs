@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::edges::anchors::Anchors;
 use crate::edges::bound::{Bounded, Goal, anchors, bound, even_suffices, meets};
 use crate::edges::budget::Edge;
+use crate::edges::changes::prices::ChangePrices;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge, Single};
 use crate::edges::pace::Pace;
@@ -22,6 +23,10 @@ pub enum Step {
     Singles,
     /// A bound by prices.
     Prices(Prices),
+    /// All sets of changes are listed.
+    Listed,
+    /// A bound by what changes can do, carried from layer to layer, and by prices.
+    Carried(ChangePrices),
 }
 
 /// The hints of a bound: prices by number of edges removed at the target, and weights of views `(m, n, cut, elsewhere)` where they are not 1 and 1.

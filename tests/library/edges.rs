@@ -640,7 +640,7 @@ fn structure(seed: u64, result: &EdgeResult) {
                             assert_eq!(keys.len(), prices.views.len());
                             open -= 1;
                         }
-                        Step::Singles => open -= 1,
+                        Step::Singles | Step::Listed | Step::Carried(_) => open -= 1,
                     }
                 }
                 assert_eq!(open, 0, "seed {seed}: a subtree is missing");
@@ -772,18 +772,17 @@ fn what_is_not_decided_is_refused_by_name() {
         EdgeProblem::new(graph.clone(), network, EdgeBudget::uniform(&graph, 1, 1)).unwrap_err()
     };
     let gcn = Operator::Gcn;
-    let deep = refused(vec![layer(&gcn, 1, 2), layer(&gcn, 2, 2), layer(&gcn, 2, 2)]);
-    assert!(matches!(deep, EdgeError::Depth { layers: 3 }), "{deep}");
     let polynomial: Operator = "poly(gcn;0.1,0.9)".parse().unwrap();
     let error = refused(vec![layer(&polynomial, 1, 2), layer(&gcn, 2, 2)]).to_string();
     assert!(error.contains("layer 1") && error.contains("poly(gcn;0.1,0.9)"), "{error}");
     let matrix = Operator::custom(&sprs::CsMat::<f64>::eye(3)).unwrap();
     let error = refused(vec![layer(&gcn, 1, 2), layer(&matrix, 2, 2)]).to_string();
     assert!(error.contains("layer 2") && error.contains("a matrix from a file"), "{error}");
-    let term = |operator| Term { operator, weight: DMatrix::from_element(1, 2, 1.0) };
-    let two = Layer::of_terms(&graph, &[term(Operator::Mean), term(Operator::Sum)], &[0.0; 2], vec![]).unwrap();
-    let error = refused(vec![two, layer(&gcn, 2, 2)]);
-    assert!(matches!(error, EdgeError::Terms { terms: 2 }), "{error}");
+    let network = Network::new(vec![layer(&gcn, 1, 2), layer(&Operator::GcnWithoutSelf, 2, 2)]).unwrap();
+    let directed = EdgeBudget::uniform(&graph, 1, 1).directed(true);
+    let error = EdgeProblem::new(graph.clone(), network, directed).unwrap_err();
+    assert!(matches!(error, EdgeError::Directed { layer: 2 }), "{error}");
+    assert!(EdgeBudget::uniform(&graph, 1, 1).listed(&graph, &[(0, 1)]).unwrap_err().to_string().contains("0–1"));
     let budget = EdgeBudget::uniform(&graph, 1, 1);
     assert!(budget.clone().freeze_edges(&graph, &[(0, 2)]).unwrap_err().to_string().contains("0–2"));
     assert!(budget.clone().freeze_edges(&graph, &[(1, 1)]).is_err());

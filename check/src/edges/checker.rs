@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::anchor::Anchors;
 use super::bound::bound;
+use super::changes::ChangeChecker;
 use super::cost;
 use super::cost::LeafCost;
 use super::ground::Ground;
@@ -15,7 +16,7 @@ use super::network::{EdgeNetwork, Pair};
 use super::number::Scalar;
 use super::scene::Scene;
 use super::state::State;
-use super::statement::EdgeStatement;
+use super::statement::{EdgeStatement, RemovalStatement};
 use super::tree::{free, walk};
 use crate::accepted::{Accepted, Refused};
 use crate::format::Convention;
@@ -60,16 +61,25 @@ impl EdgeNodeProof {
 
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct EdgeChecker<'a> {
-    statement: &'a EdgeStatement<'a>,
-    exact_only: bool,
+    judge: Judge<'a>,
     /// What lines may cost.
     work: Arc<Work>,
 }
 
+/// The rules that apply.
+enum Judge<'a> {
+    Removals(RemovalChecker<'a>),
+    Changes(ChangeChecker<'a>),
+}
+
 impl<'a> EdgeChecker<'a> {
-    /// With `exact_only` exact numbers alone judge.
+    /// With `exact_only` exact numbers alone judge, wherever the format is about them.
     pub fn new(statement: &'a EdgeStatement<'a>, exact_only: bool) -> EdgeChecker<'a> {
-        EdgeChecker { statement, exact_only, work: Work::lines() }
+        let judge = match statement {
+            EdgeStatement::Removals(statement) => Judge::Removals(RemovalChecker { statement, exact_only }),
+            EdgeStatement::Changes(statement) => Judge::Changes(ChangeChecker::new(statement, exact_only)),
+        };
+        EdgeChecker { judge, work: Work::lines() }
     }
 
     /// The same within other limits.
@@ -83,25 +93,10 @@ impl<'a> EdgeChecker<'a> {
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self, proof: &EdgeNodeProof) -> Result<Verdict, Fault> {
-        let EdgeStatement { graph, network, .. } = self.statement;
-        if proof.id as usize >= graph.attributes.rows {
-            return Err(Reason::Node.into());
-        }
-        if proof.class as usize >= network.classes {
-            return Err(Reason::Class(proof.class).into());
-        }
-        if self.statement.classes == Convention::Labels {
-            let label = graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
-            if label != Some(proof.class) {
-                return Err(Reason::Reference("label").into());
-            }
-        }
         let meter = self.work.line();
-        meter.look()?;
-        let ground = Ground::new(self.statement, proof.id);
-        match &proof.claim {
-            EdgeClaim::Robust(trees) => self.robust(&ground, proof, trees, &meter),
-            EdgeClaim::NonRobust(witness) => self.witness(&ground, proof, witness, &meter),
+        match &self.judge {
+            Judge::Removals(checker) => checker.check(proof, &meter),
+            Judge::Changes(checker) => checker.check(proof, &meter),
         }
     }
 
@@ -116,8 +111,8 @@ impl<'a> EdgeChecker<'a> {
         }
     }
 
-    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs,
-    /// and for tests. Classes and node must exist.
+    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs about
+    /// removals, and for tests. Classes and node must exist.
     ///
     /// # Errors
     /// If a split is on an edge that is not free, or the hints are not admissible.
@@ -129,7 +124,53 @@ impl<'a> EdgeChecker<'a> {
         splits: &[(Edge, bool)],
         hints: &EdgePrices,
     ) -> Result<Interval, Reason> {
-        let ground = Ground::new(self.statement, node);
+        match &self.judge {
+            Judge::Removals(checker) => {
+                checker.bound(Classes { node, reference, class }, splits, hints, &self.work.line())
+            }
+            Judge::Changes(_) => Err(Reason::Order("prices are about removals with one hidden layer".into())),
+        }
+    }
+}
+
+/// Judges proofs about removals with one hidden layer.
+struct RemovalChecker<'a> {
+    statement: &'a RemovalStatement<'a>,
+    exact_only: bool,
+}
+
+impl RemovalChecker<'_> {
+    /// Accepts or rejects the proof of one node.
+    fn check(&self, proof: &EdgeNodeProof, meter: &Meter) -> Result<Verdict, Fault> {
+        let RemovalStatement { graph, network, .. } = self.statement;
+        if proof.id as usize >= graph.attributes.rows {
+            return Err(Reason::Node.into());
+        }
+        if proof.class as usize >= network.classes {
+            return Err(Reason::Class(proof.class).into());
+        }
+        if self.statement.classes == Convention::Labels {
+            let label = graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
+            if label != Some(proof.class) {
+                return Err(Reason::Reference("label").into());
+            }
+        }
+        meter.look()?;
+        let ground = Ground::new(self.statement, proof.id);
+        match &proof.claim {
+            EdgeClaim::Robust(trees) => self.robust(&ground, proof, trees, meter),
+            EdgeClaim::NonRobust(witness) => self.witness(&ground, proof, witness, meter),
+        }
+    }
+
+    fn bound(
+        &self,
+        classes: Classes,
+        splits: &[(Edge, bool)],
+        hints: &EdgePrices,
+        meter: &Meter,
+    ) -> Result<Interval, Reason> {
+        let ground = Ground::new(self.statement, classes.node);
         let mut state = State::new(&ground, self.statement.budget.global);
         for &(edge, second) in splits {
             let place = free(&state, edge)?;
@@ -140,13 +181,12 @@ impl<'a> EdgeChecker<'a> {
             }
         }
         let scene = Scene::new(&self.statement.network, &state);
-        let (cost, meter) = (LeafCost::new(&scene), self.work.line());
-        let classes = Classes { node, reference, class };
+        let cost = LeafCost::new(&scene);
         if self.exact_only {
-            let exact: Dyadic = bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)?;
+            let exact: Dyadic = bound(&scene, &classes.pair(scene.network), hints, None, &cost, meter)?;
             return Ok(Interval::around(&exact));
         }
-        bound(&scene, &classes.pair(scene.network), hints, None, &cost, &meter)
+        bound(&scene, &classes.pair(scene.network), hints, None, &cost, meter)
     }
 
     /// Every other class, ascending. That all margins are positive without a removal is part of what is proved, so the
@@ -182,7 +222,7 @@ impl<'a> EdgeChecker<'a> {
         witness: &EdgeWitness,
         meter: &Meter,
     ) -> Result<Verdict, Fault> {
-        let EdgeStatement { graph, network, budget, .. } = self.statement;
+        let RemovalStatement { graph, network, budget, .. } = self.statement;
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let start = State::new(ground, budget.global);
         let margins = if self.statement.classes == Convention::Predicted { network.classes } else { 1 };
@@ -233,6 +273,7 @@ impl<'a> EdgeChecker<'a> {
             EdgeStep::Singles(_) => self.singles(&scene, classes, meter),
             EdgeStep::Prices(hints) => self.prices(&scene, classes, hints, root, meter),
             EdgeStep::Edge(..) => Err(Reason::Incomplete),
+            EdgeStep::Listed(_) | EdgeStep::Carried(_) => Err(Reason::Leaf("changes")),
         }
     }
 

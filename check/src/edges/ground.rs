@@ -1,7 +1,7 @@
 //! The relevant edges of a target, and the nodes at their ends.
 
 use super::budget::neighbours;
-use super::statement::EdgeStatement;
+use super::statement::RemovalStatement;
 use crate::ids::Edge;
 
 /// The part of a graph on which the logits of one node depend. Nodes and edges go by place; places ascend with ids.
@@ -26,7 +26,7 @@ pub struct Ground {
 
 impl Ground {
     /// Of a node, which must exist.
-    pub fn new(statement: &EdgeStatement, node: u32) -> Ground {
+    pub fn new(statement: &RemovalStatement, node: u32) -> Ground {
         let adjacency = &statement.graph.adjacency;
         let first: Vec<u32> = neighbours(adjacency, node).collect();
         let second: Vec<u32> = first.iter().flat_map(|&m| neighbours(adjacency, m)).collect();

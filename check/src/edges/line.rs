@@ -9,8 +9,11 @@ use crate::format::{Convention, Local, Number, Unproved, strict};
 use crate::ids::Edge;
 use crate::verdict::Reason;
 
-/// The version of these files.
+/// The version of files about removals of undirected edges in networks with one hidden layer.
 pub const VERSION: u32 = 3;
+
+/// The version of files about all other changes.
+pub const CHANGES_VERSION: u32 = 4;
 
 /// One line of a file: an [`EdgeHeader`], then nodes with and without proof, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +60,7 @@ impl EdgeLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeHeader {
-    /// [`VERSION`].
+    /// [`VERSION`] or [`CHANGES_VERSION`].
     pub version: u32,
     /// The key by which a line is known to be about edges.
     pub attack: EdgeAttack,
@@ -77,8 +80,56 @@ pub struct EdgeHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeAttack {
-    /// Edges are removed.
+    /// Undirected edges are removed, in a network with one hidden layer.
     EdgeRemovals,
+    /// Edges are removed or inserted.
+    EdgeChanges,
+}
+
+/// Which changes, where not just undirected edges are removed with one hidden layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changes {
+    /// What is done to edges.
+    pub kind: ChangeKind,
+    /// Is each direction of an edge an edge of its own, `[from, to]`? It counts at its receiver.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directed: bool,
+    /// Which edges may be inserted; all, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<Candidates>,
+}
+
+/// What is done to edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// They are removed.
+    Remove,
+    /// They are inserted.
+    Insert,
+    /// Both.
+    Change,
+}
+
+impl ChangeKind {
+    pub(crate) fn removes(self) -> bool {
+        self != ChangeKind::Insert
+    }
+
+    pub(crate) fn inserts(self) -> bool {
+        self != ChangeKind::Remove
+    }
+}
+
+/// Edges that may be inserted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Candidates {
+    /// Between nodes at most so many edges apart.
+    Within(u64),
+    /// These, ascending.
+    Listed(Vec<Edge>),
 }
 
 /// Which edges may be removed, and how many.
@@ -94,9 +145,24 @@ pub struct Removals {
     /// Edges that cannot be removed, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frozen: Vec<Edge>,
+    /// What else than removals of undirected edges with one hidden layer is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
 }
 
 impl Removals {
+    /// What is done to edges: they are removed, where nothing else is said.
+    pub fn kinds(&self) -> Changes {
+        let plain = Changes { kind: ChangeKind::Remove, directed: false, candidates: None };
+        self.changes.clone().unwrap_or(plain)
+    }
+
+    /// Are undirected edges removed, and nothing else?
+    pub fn is_plain(&self) -> bool {
+        let Changes { kind, directed, .. } = self.kinds();
+        kind == ChangeKind::Remove && !directed
+    }
+
     /// Is there no limit at a node beside the global one, on a graph whose nodes have at most so many edges? Writers
     /// that have none state one that is never reached.
     pub fn has_no_local_limit(&self, largest_degree: u64) -> bool {
@@ -150,6 +216,10 @@ pub enum EdgeStep {
     Singles(Nothing),
     /// A bound above 0, by hints.
     Prices(Box<EdgePrices>),
+    /// All sets of changes are listed.
+    Listed(Nothing),
+    /// A bound above 0, by what changes can do and by prices.
+    Carried(Box<CarriedPrices>),
 }
 
 /// An object without keys.
@@ -169,7 +239,21 @@ pub struct EdgePrices {
     pub views: Vec<(u32, u32, u32, u32)>,
 }
 
-/// A set of removals after which the other class is as large or larger.
+/// What a change costs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CarriedPrices {
+    /// In all.
+    pub mu: Number,
+    /// At a node, where that is not 0, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nu: Vec<(u32, Number)>,
+    /// Are coefficients handed back from the margin?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub back: bool,
+}
+
+/// A set of changes after which the other class is as large or larger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeWitness {
@@ -177,6 +261,11 @@ pub struct EdgeWitness {
     pub class: u32,
     /// Ascending, each once, none of them frozen.
     pub edges: Vec<Edge>,
+}
+
+/// Candidates that a header may list, at most.
+pub fn most_candidates(nodes: usize) -> usize {
+    nodes.saturating_mul(64)
 }
 
 /// Bytes of the header, at most: every node may have a local budget of 20 digits, every edge may be frozen.

@@ -1,4 +1,4 @@
-//! Proofs against removed edges (`FORMAT-EDGES.md`): reading, and the rules that define what is accepted.
+//! Proofs against removed and inserted edges (`FORMAT-EDGES.md`): reading, and the rules that define what is accepted.
 //!
 //! | module | what |
 //! |---|---|
@@ -9,11 +9,13 @@
 //! | `scene`, `share`, `reach`, `anchor`, `bound` | the bound of a leaf with prices |
 //! | `margin` | the true network after some removals: witnesses, and leaves that are listed |
 //! | `cost` | what a leaf takes, before it is looked at |
-//! | `checker` | which of the two kinds of numbers judges |
+//! | [`changes`] | the rules for all that is not the removal of undirected edges with one hidden layer |
+//! | `checker` | which rules apply, and which of the two kinds of numbers judges |
 
 mod anchor;
 mod bound;
 mod budget;
+mod changes;
 mod checker;
 mod cost;
 mod ground;
@@ -31,17 +33,18 @@ mod tree;
 
 pub use crate::ids::Edge;
 pub(crate) use budget::{RemovalBudget, neighbours};
+pub(crate) use changes::ChangeBudget;
 pub use checker::EdgeChecker as Checker;
 pub(crate) use checker::EdgeChecker;
-pub(crate) use line::{EdgeClaim, EdgeHeader, EdgeLine, Removals, longest_header};
+pub(crate) use line::{EdgeClaim, EdgeHeader, EdgeLine, Removals, longest_header, most_candidates};
 pub(crate) use statement::EdgeStatement;
 pub use statement::EdgeStatement as Statement;
 
 /// The lines of a file by their short names, for those who have no other kind of proofs at hand.
 pub mod format {
     pub use super::line::{
-        EdgeAttack as Attack, EdgeClaim as Claim, EdgeClassProof as ClassProof, EdgeHeader as Header, EdgeLine as Line,
-        EdgeNodeProof as NodeProof, EdgePrices as Prices, EdgeStep as Step, EdgeWitness as Witness, Nothing, Removals,
-        VERSION, longest_header,
+        CHANGES_VERSION, Candidates, CarriedPrices, ChangeKind, Changes, EdgeAttack as Attack, EdgeClaim as Claim,
+        EdgeClassProof as ClassProof, EdgeHeader as Header, EdgeLine as Line, EdgeNodeProof as NodeProof,
+        EdgePrices as Prices, EdgeStep as Step, EdgeWitness as Witness, Nothing, Removals, VERSION, longest_header,
     };
 }

@@ -42,6 +42,11 @@ impl EdgeRule {
         self.kind != Kind::Identity
     }
 
+    /// Do entries depend on the size of the receiver?
+    pub fn reads_size(self) -> bool {
+        matches!(self.kind, Kind::Root | Kind::Mean)
+    }
+
     /// Do entries depend on the size of the sender?
     pub fn reads_sender(self) -> bool {
         self.kind == Kind::Root

@@ -3,26 +3,54 @@
 use gcnproof_files::{GraphFile, ModelFile};
 
 use super::budget::{RemovalBudget, neighbours};
-use super::line::{EdgeHeader, VERSION};
+use super::changes::ChangeStatement;
+use super::line::{EdgeAttack, EdgeHeader, VERSION};
 use super::network::EdgeNetwork;
 use crate::format::Convention;
 use crate::statement::{require_digests, require_flips};
 use crate::verdict::Reason;
 
-/// The network and the budget that a header speaks of.
-pub struct EdgeStatement<'a> {
-    pub(super) graph: &'a GraphFile,
-    pub(super) network: EdgeNetwork<'a>,
-    pub(super) budget: RemovalBudget,
-    pub(super) classes: Convention,
+/// What a header speaks of: removals with one hidden layer, or other changes. Each has rules of its own.
+pub enum EdgeStatement<'a> {
+    /// Version 3.
+    Removals(Box<RemovalStatement<'a>>),
+    /// Version 4.
+    Changes(Box<ChangeStatement<'a>>),
 }
 
 impl<'a> EdgeStatement<'a> {
     /// Checks that header, graph and model belong together.
     ///
     /// # Errors
-    /// If they do not, or if the model has no proofs against removed edges.
+    /// If they do not, or if the model has no proofs against changed edges.
     pub fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &EdgeHeader) -> Result<EdgeStatement<'a>, Reason> {
+        match (&header.edges.changes, header.attack) {
+            (None, EdgeAttack::EdgeRemovals) => {
+                Ok(EdgeStatement::Removals(Box::new(RemovalStatement::new(graph, model, header)?)))
+            }
+            (Some(changes), EdgeAttack::EdgeChanges) => {
+                Ok(EdgeStatement::Changes(Box::new(ChangeStatement::new(graph, model, header, changes)?)))
+            }
+            (Some(_), _) => Err(Reason::Header("changes are stated of an attack that removes edges".into())),
+            (None, _) => Err(Reason::Header("an attack that changes edges does not say how".into())),
+        }
+    }
+}
+
+/// The network and the budget that a header about removals speaks of.
+pub struct RemovalStatement<'a> {
+    pub(super) graph: &'a GraphFile,
+    pub(super) network: EdgeNetwork<'a>,
+    pub(super) budget: RemovalBudget,
+    pub(super) classes: Convention,
+}
+
+impl<'a> RemovalStatement<'a> {
+    /// Checks that header, graph and model belong together.
+    ///
+    /// # Errors
+    /// If they do not, or if the model has no proofs against removed edges.
+    fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &EdgeHeader) -> Result<RemovalStatement<'a>, Reason> {
         if header.version != VERSION {
             let known = format!("proofs against removed edges have version {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
@@ -43,7 +71,7 @@ impl<'a> EdgeStatement<'a> {
             }
         }
         let budget = RemovalBudget::new(&header.edges, &graph.adjacency)?;
-        Ok(EdgeStatement { graph, network, budget, classes: header.classes })
+        Ok(RemovalStatement { graph, network, budget, classes: header.classes })
     }
 
     /// What the attacker may do.

@@ -5,7 +5,7 @@ use gcnproof_files::{GraphFile, ModelFile};
 use super::options::Options;
 use super::summary::{Stated, Summary};
 use crate::collective::CollectiveHeader;
-use crate::edges::{EdgeClaim, RemovalBudget};
+use crate::edges::{ChangeBudget, EdgeClaim, EdgeHeader, EdgeStatement, RemovalBudget, Removals};
 use crate::format;
 use crate::format::Convention;
 use crate::ids::{Edge, Flip};
@@ -106,6 +106,7 @@ enum Perturbations<'a> {
     Any,
     Flips(Budget<'a>),
     Removals(RemovalBudget),
+    Changes(ChangeBudget),
 }
 
 impl<'a> Asked<'a> {
@@ -127,18 +128,25 @@ impl<'a> Asked<'a> {
         Ok(Asked { budget: Perturbations::Flips(budget), graph, uncovered })
     }
 
-    /// Beside a statement about removals.
-    pub(crate) fn removals(
+    /// Beside a statement about edges.
+    pub(crate) fn edges(
         question: Option<&Question>,
         graph: &'a GraphFile,
-        stated: &RemovalBudget,
+        header: &EdgeHeader,
+        stated: &EdgeStatement,
     ) -> Result<Asked<'a>, Reason> {
-        let Some(Question { attack: Attack::Removals(removals), .. }) = question else {
+        let Some(Question { attack: Attack::Removals(asked), .. }) = question else {
             return Ok(Asked::nothing(graph));
         };
-        let budget = RemovalBudget::new(removals, &graph.adjacency)?;
-        let uncovered = uncovered_removals(graph, &budget, stated);
-        Ok(Asked { budget: Perturbations::Removals(budget), graph, uncovered })
+        if let (EdgeStatement::Removals(stated), true) = (stated, asked.is_plain()) {
+            let budget = RemovalBudget::new(asked, &graph.adjacency)?;
+            let uncovered = uncovered_removals(graph, &budget, stated.budget());
+            return Ok(Asked { budget: Perturbations::Removals(budget), graph, uncovered });
+        }
+        let of = |removals: &Removals| ChangeBudget::new(removals, &removals.kinds(), &graph.adjacency);
+        let budget = of(asked)?;
+        let uncovered = of(&header.edges)?.uncovered(&budget);
+        Ok(Asked { budget: Perturbations::Changes(budget), graph, uncovered })
     }
 
     fn nothing(graph: &'a GraphFile) -> Asked<'a> {
@@ -171,8 +179,12 @@ impl<'a> Asked<'a> {
     }
 
     fn has_removals(&self, edges: &[Edge]) -> bool {
-        let Perturbations::Removals(budget) = &self.budget else { return matches!(self.budget, Perturbations::Any) };
-        budget.require(&self.graph.adjacency, edges).is_ok()
+        match &self.budget {
+            Perturbations::Any => true,
+            Perturbations::Flips(_) => false,
+            Perturbations::Removals(budget) => budget.require(&self.graph.adjacency, edges).is_ok(),
+            Perturbations::Changes(budget) => budget.require(&self.graph.adjacency, edges).is_ok(),
+        }
     }
 }
 

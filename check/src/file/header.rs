@@ -28,7 +28,8 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     let order = |problem: &str| Reason::Order(problem.into());
     let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns, model.layers.len());
     let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
-    let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() / 2);
+    // Every edge may be frozen, and so many may be candidates.
+    let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() + edges::most_candidates(nodes));
     let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
     let longest = longest.max(edges::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
     // A file about one attack may name all nodes besides.

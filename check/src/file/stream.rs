@@ -98,8 +98,12 @@ fn run(
         Stated::Removals(header) => {
             let statement = EdgeStatement::new(graph, model, header).map_err(wrong_header)?;
             let checker = EdgeChecker::new(&statement, options.exact_only).within(work.clone());
-            let asked = Asked::removals(question, graph, statement.budget()).map_err(wrong_header)?;
-            (summary.uncovered, summary.void) = (asked.uncovered.clone(), !removable(graph, statement.budget()));
+            let asked = Asked::edges(question, graph, header, &statement).map_err(wrong_header)?;
+            let void = match &statement {
+                EdgeStatement::Removals(statement) => !removable(graph, statement.budget()),
+                EdgeStatement::Changes(statement) => statement.budget().is_void(),
+            };
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), void);
             run_lines(lines, |line, before| judge_removals(&checker, &asked, line, before), work, progress, summary)
         }
         Stated::Collective(header) => {

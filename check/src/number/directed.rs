@@ -16,6 +16,7 @@
 //! at most `2⁻¹⁰⁷⁵` where it is subnormal: in both cases the next float in either direction is beyond the exact result.
 
 mod bends;
+mod carry;
 mod interval;
 mod nested;
 mod rough;
@@ -29,6 +30,7 @@ use std::ops::Neg;
 
 use super::dyadic::Dyadic;
 pub(crate) use bends::{BendSum, LevelBend};
+pub(crate) use carry::{activate, together};
 pub use interval::Interval;
 pub(crate) use nested::{NestedChanges, NestedSums, SupportLine};
 pub use rough::Rough;

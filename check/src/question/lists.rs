@@ -140,18 +140,26 @@ pub(super) fn identifiers(option: &str, list: &str, count: usize, what: &str) ->
     Ok(ids)
 }
 
-/// Edges of a graph from a file: the ids of both ends one after the other.
-pub(super) fn edges(file: &str, graph: &GraphFile) -> Result<Vec<Edge>, String> {
+/// Edges of a graph, or pairs without one, from a file that an option names: the ids of both ends one after the other.
+pub(super) fn edges(
+    option: &str,
+    file: &str,
+    graph: &GraphFile,
+    directed: bool,
+    there: bool,
+) -> Result<Vec<Edge>, String> {
     let ids = read_ends(Path::new(file)).map_err(|error| error.to_string())?;
     if ids.len() % 2 == 1 {
-        return Err(format!("--freeze-edges {file}: {} ids are no list of pairs", ids.len()));
+        return Err(format!("{option} {file}: {} ids are no list of pairs", ids.len()));
     }
     let id = |id: i64| u32::try_from(id).ok().filter(|&id| (id as usize) < graph.adjacency.rows);
     let edge = |pair: &[i64]| {
-        let found = id(pair[0]).zip(id(pair[1])).filter(|&(i, j)| i != j && graph.adjacency.contains(i as usize, j));
-        let (i, j) =
-            found.ok_or_else(|| format!("--freeze-edges {file}: the graph has no edge {}-{}", pair[0], pair[1]))?;
-        Ok((i.min(j), i.max(j)))
+        let fits = |&(i, j): &(u32, u32)| i != j && graph.adjacency.contains(j as usize, i) == there;
+        let (i, j) = id(pair[0]).zip(id(pair[1])).filter(fits).ok_or_else(|| match there {
+            true => format!("{option} {file}: the graph has no edge {}-{}", pair[0], pair[1]),
+            false => format!("{option} {file}: {}-{} is no pair of nodes without an edge", pair[0], pair[1]),
+        })?;
+        Ok(if directed { (i, j) } else { (i.min(j), i.max(j)) })
     };
     let mut edges = ids.chunks_exact(2).map(edge).collect::<Result<Vec<Edge>, String>>()?;
     edges.sort_unstable();

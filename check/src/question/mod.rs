@@ -24,7 +24,7 @@ pub use words::{Value, WORDS, Word, Words};
 
 use gcnproof_files::GraphFile;
 
-use crate::edges::{RemovalBudget, Removals};
+use crate::edges::{ChangeBudget, RemovalBudget, Removals};
 use crate::format::{BudgetStatement, Convention};
 use crate::statement::Budget;
 use crate::verdict::Reason;
@@ -97,7 +97,12 @@ impl Question {
     pub fn require(&self, graph: &GraphFile) -> Result<(), Reason> {
         match &self.attack {
             Attack::Flips(budget, _) | Attack::Collective { budget, .. } => Budget::new(budget, graph).map(|_| ())?,
-            Attack::Removals(removals) => RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?,
+            Attack::Removals(removals) if removals.is_plain() => {
+                RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?
+            }
+            Attack::Removals(removals) => {
+                ChangeBudget::new(removals, &removals.kinds(), &graph.adjacency).map(|_| ())?
+            }
         }
         let nodes = self.nodes.as_deref().unwrap_or_default();
         let rising = nodes.windows(2).all(|pair| pair[0] < pair[1]);

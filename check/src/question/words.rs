@@ -7,7 +7,7 @@ use gcnproof_files::{GraphFile, PartFile, read_integers};
 
 use super::lists::{Ids, edges, identifiers, local, precision};
 use super::{Attack, Execution, Question};
-use crate::edges::Removals;
+use crate::edges::format::{Candidates, ChangeKind, Changes, Removals};
 use crate::format::{BudgetStatement, Convention, Direction};
 
 /// An option.
@@ -47,7 +47,7 @@ const fn word(
 }
 
 /// All options that ask.
-pub static WORDS: [Word; 21] = {
+pub static WORDS: [Word; 24] = {
     use Value::{Needed, None as Nothing, Optional};
     [
         word(Some('Q'), "global", &["expect-Q"], Needed("N"), "Flips of attributes in all"),
@@ -68,7 +68,13 @@ pub static WORDS: [Word; 21] = {
         ),
         word(None, "freeze-nodes", &[], Needed("IDS|FILE"), "Nodes that cannot be touched, as for --nodes"),
         word(None, "freeze-attributes", &[], Needed("IDS|FILE"), "Attributes that cannot be touched: the same"),
-        word(None, "edges", &[], Needed("remove"), "Ask about removed edges instead of flips; -E says so, too"),
+        word(
+            None,
+            "edges",
+            &[],
+            Needed("remove|insert|change"),
+            "Ask about removed or inserted edges instead of flips; -E says so, too [remove]",
+        ),
         word(Some('E'), "edges-global", &["expect-E"], Needed("N"), "Removed edges in all"),
         word(
             Some('e'),
@@ -92,6 +98,21 @@ pub static WORDS: [Word; 21] = {
             &[],
             Needed("FILE"),
             "Edges that cannot be removed: ids of both ends one after the other",
+        ),
+        word(
+            None,
+            "directed-edges",
+            &[],
+            Nothing,
+            "Each direction of an edge is an edge of its own, from the first end to the second",
+        ),
+        word(None, "candidates", &[], Needed("FILE"), "Edges that may be inserted, as for --freeze-edges [all]"),
+        word(
+            None,
+            "candidates-within",
+            &[],
+            Needed("N"),
+            "Only edges between nodes at most N edges apart may be inserted",
         ),
         word(
             None,
@@ -213,7 +234,8 @@ impl Words {
         }
         let ids = Ids { graph, part };
         let edges = ["edges", "edges-global", "edges-local", "edges-local-file", "keep-one-edge", "expect-last-edges"];
-        let on_edges = edges.into_iter().chain(["freeze-edges"]).find(|name| self.0.contains_key(name));
+        let more = ["freeze-edges", "directed-edges", "candidates", "candidates-within"];
+        let on_edges = edges.into_iter().chain(more).find(|name| self.0.contains_key(name));
         let attack = match (self.count("global")?, on_edges) {
             (Some(_), Some(name)) => {
                 return Err(format!("-Q together with --{name}: ask about flips (-Q) or about removed edges (-E)"));
@@ -296,9 +318,12 @@ impl Words {
     }
 
     fn removals(&self, ids: &Ids) -> Result<Attack, String> {
-        if self.get("edges").is_some_and(|attack| attack != "remove") {
-            return Err("--edges: expected remove; attacks that add edges are not decided".into());
-        }
+        let kind = match self.get("edges") {
+            None | Some("remove") => ChangeKind::Remove,
+            Some("insert") => ChangeKind::Insert,
+            Some("change") => ChangeKind::Change,
+            Some(_) => return Err("--edges: expected remove, insert or change".into()),
+        };
         let flips = ["local", "local-file", "flips", "freeze-attributes", "bound", "attacked-nodes"];
         self.refuse(&flips, "where removed edges are asked about")?;
         if self.get("deployed").is_some_and(|format| format != "exact") {
@@ -320,8 +345,23 @@ impl Words {
             (Some("false"), None) | (None, Some(_)) => false,
             (Some(_), None) => return Err("--keep-one-edge: expected true or false".into()),
         };
-        let frozen = self.get("freeze-edges").map(|file| edges(file, ids.graph)).transpose()?.unwrap_or_default();
-        Ok(Attack::Removals(Removals { global, local: ids.local(locals, uniform), keep_one, frozen }))
+        let directed = self.get("directed-edges").is_some();
+        let frozen = self.get("freeze-edges").map(|file| edges("--freeze-edges", file, ids.graph, directed, true));
+        let frozen = frozen.transpose()?.unwrap_or_default();
+        let candidates = match (self.get("candidates"), self.count("candidates-within")?) {
+            (Some(_), Some(_)) => return Err("--candidates and --candidates-within: give one of them".into()),
+            (Some(file), None) => Some(Candidates::Listed(edges("--candidates", file, ids.graph, directed, false)?)),
+            (None, Some(hops)) => Some(Candidates::Within(hops)),
+            (None, None) => None,
+        };
+        let plain = kind == ChangeKind::Remove && !directed;
+        if kind == ChangeKind::Remove && candidates.is_some() {
+            return Err(
+                "--candidates: edges that are only removed have none; give --edges insert or --edges change".into()
+            );
+        }
+        let changes = (!plain).then_some(Changes { kind, directed, candidates });
+        Ok(Attack::Removals(Removals { global, local: ids.local(locals, uniform), keep_one, frozen, changes }))
     }
 
     /// Local budgets by node from the file that an option names.

@@ -61,6 +61,9 @@ pub enum Reason {
     /// Flips that do not ascend, so that one might be listed twice.
     #[error("flip {0:?} is listed twice or out of order")]
     FlipOrder(Flip),
+    /// A leaf of a kind that belongs to files about something else.
+    #[error("a leaf about {0} does not belong into this file")]
+    Leaf(&'static str),
     /// An edge that the graph does not have, or that is frozen.
     #[error("edge {0:?} is no edge of the graph, is not written with its smaller end first, or is frozen")]
     Edge(Edge),
@@ -70,6 +73,12 @@ pub enum Reason {
     /// Edges that do not ascend, so that one might be listed twice.
     #[error("edge {0:?} is listed twice or out of order")]
     EdgeOrder(Edge),
+    /// An edge that may not be changed.
+    #[error("edge {0:?} may not be changed, or is not written as the header says")]
+    Change(Edge),
+    /// More changes than the budget allows.
+    #[error("the changed edges exceed the budget")]
+    Changes,
     /// More removals than the budget allows.
     #[error("the removed edges exceed the budget")]
     Removals,

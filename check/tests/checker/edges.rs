@@ -393,7 +393,7 @@ fn one_leaf(case: &Case, mu: Vec<Number>) -> NodeProof {
 }
 
 fn removals(global: u64, local: u64, keep_one: bool) -> Removals {
-    Removals { global, local: Local::Uniform(local), keep_one, frozen: Vec::new() }
+    Removals { global, local: Local::Uniform(local), keep_one, frozen: Vec::new(), changes: None }
 }
 
 /// A file of attributes is never one of edges, whatever its version and its lines say.

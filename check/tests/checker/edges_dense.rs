@@ -134,8 +134,13 @@ fn random_case(random: &mut Random) -> Case {
         1 => Local::Uniform(1 + random.below(3) as u64),
         _ => Local::Uniform(u64::MAX),
     };
-    let removals =
-        Removals { global: 1 + random.below(5) as u64, local, keep_one: random.chance(50), frozen: Vec::new() };
+    let removals = Removals {
+        global: 1 + random.below(5) as u64,
+        local,
+        keep_one: random.chance(50),
+        frozen: Vec::new(),
+        changes: None,
+    };
     let mut case = Case::new(nodes, &links, &attributes, layers, removals);
     if random.chance(30) {
         case.header.edges.frozen = case.edges().into_iter().filter(|_| random.chance(30)).collect();

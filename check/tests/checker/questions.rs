@@ -332,7 +332,8 @@ fn budgets_are_those_of_certify() {
         Attack::Removals(removals) => removals,
         other => panic!("{other:?}"),
     };
-    let unlimited = Removals { global: 2, local: Local::Uniform(u64::MAX), keep_one: true, frozen: vec![] };
+    let unlimited =
+        Removals { global: 2, local: Local::Uniform(u64::MAX), keep_one: true, frozen: vec![], changes: None };
     assert_eq!(removals(&world, "-E 2"), unlimited);
     assert_eq!(removals(&world, "--edges remove --expect-E 2 --keep-one-edge=true"), unlimited);
     let last = Removals { keep_one: false, local: Local::Uniform(1), ..unlimited.clone() };
@@ -586,7 +587,13 @@ fn random_removals(random: &mut Random, case: &Case) -> Removals {
         _ => Local::Uniform(number(random)),
     };
     let frozen = case.edges().into_iter().filter(|_| random.chance(10)).collect();
-    Removals { global: [0, 1, 2, 3, 4, u64::MAX][random.below(6)], local, keep_one: random.chance(50), frozen }
+    Removals {
+        global: [0, 1, 2, 3, 4, u64::MAX][random.below(6)],
+        local,
+        keep_one: random.chance(50),
+        frozen,
+        changes: None,
+    }
 }
 
 fn near_removals(random: &mut Random, removals: &Removals, case: &Case) -> Removals {

@@ -444,8 +444,8 @@ fn removed_edges_on_the_command_line() {
         assert_eq!(done.status.code(), Some(2), "{arguments:?}: {told}");
         assert!(words.iter().all(|word| told.contains(word)), "{arguments:?}: {told}");
     };
-    refused(&["--edges", "add", "-E", "3"], &["--edges add", "not decided"]);
-    refused(&["--edges", "both", "-E", "3"], &["--edges both", "not decided"]);
+    refused(&["--edges", "add", "-E", "3"], &["invalid value 'add'"]);
+    refused(&["--edges", "remove", "-E", "3", "--candidates-within", "2"], &["--edges remove", "may be inserted"]);
     refused(&["--edges", "remove", "-E", "3", "-Q", "2"], &["-Q together with --edges"]);
     refused(&["--edges", "remove", "-E", "3", "-q", "2"], &["--edges together with -q"]);
     refused(&["--edges", "remove"], &["how many edges"]);

@@ -87,6 +87,7 @@ fn question(case: &EdgeCase, own_file: &OwnFile, random: &mut Random, counts: &A
         local: stated(&budget.local),
         keep_one: budget.keep_one,
         frozen: budget.frozen.iter().copied().collect(),
+        changes: None,
     };
     let question = Question {
         classes: convention(asked.labels),

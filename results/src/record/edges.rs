@@ -1,6 +1,6 @@
 //! Rows and descriptions of runs about removed edges.
 
-use gcnproof::edges::{Edge, EdgeBudget, Edges};
+use gcnproof::edges::{Candidates, Edge, EdgeBudget, Edges};
 use serde::{Deserialize, Serialize};
 
 use super::node::{Empty, Record, Tabled};
@@ -21,7 +21,7 @@ impl Tabled for Edges {
 /// What an attacker may do to edges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeBudgetRecord {
-    /// `remove`: edges are removed, none is added.
+    /// `remove`, `insert` or `change`.
     pub attack: String,
     /// `E`, where the run is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,17 +32,35 @@ pub struct EdgeBudgetRecord {
     pub keep_one: bool,
     /// Edges that cannot be removed.
     pub frozen: Vec<Edge>,
+    /// Is each direction of an edge an edge of its own?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directed: bool,
+    /// Only edges between nodes at most so many edges apart may be inserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<u64>,
+    /// Only these edges may be inserted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<Vec<Edge>>,
 }
 
 impl EdgeBudgetRecord {
     /// A budget; its `E` is left out where the run is about all.
     pub fn new(budget: &EdgeBudget, global: bool) -> EdgeBudgetRecord {
         EdgeBudgetRecord {
-            attack: "remove".into(),
+            attack: budget.changes().name().into(),
             global: global.then_some(budget.global() as u64),
             local: LocalRecord::new(budget.locals()),
             keep_one: budget.keeps_one(),
             frozen: budget.frozen().iter().copied().collect(),
+            directed: budget.is_directed(),
+            within: match budget.candidates() {
+                Candidates::Within(hops) => Some(*hops as u64),
+                _ => None,
+            },
+            candidates: match budget.candidates() {
+                Candidates::Listed(edges) => Some(edges.iter().copied().collect()),
+                _ => None,
+            },
         }
     }
 }

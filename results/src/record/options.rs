@@ -6,21 +6,34 @@ use gcnproof::internals::deployed::execution::Execution;
 use gcnproof::internals::problem::budget::Direction;
 
 use super::description::{Description, FlipRun};
-use super::edges::EdgeBudgetRecord;
+use super::edges::{EdgeBudgetRecord, EdgeRun};
 use super::node_set::ranges;
 use super::settings::{BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, USUAL_SECONDS};
 
 impl Description {
     /// The command, with its arguments in capitals.
     pub fn command(&self) -> &'static str {
+        let inserts = |run: &EdgeRun| match run.edges.attack.as_str() {
+            "insert" => 1,
+            "change" => 2,
+            _ => 0,
+        };
         match self {
             Description::Certify(_) => "certify GRAPH MODEL",
             Description::Radius(_) => "radius GRAPH MODEL",
             Description::Collective(_) => "collective GRAPH MODEL",
             Description::Validate(_) => "validate GRAPH MODEL",
             Description::Table1(_) => "reproduce table1",
-            Description::CertifyEdges(_) => "certify GRAPH MODEL --edges remove",
-            Description::RadiusEdges(_) => "radius GRAPH MODEL --edges remove",
+            Description::CertifyEdges(run) => [
+                "certify GRAPH MODEL --edges remove",
+                "certify GRAPH MODEL --edges insert",
+                "certify GRAPH MODEL --edges change",
+            ][inserts(run)],
+            Description::RadiusEdges(run) => [
+                "radius GRAPH MODEL --edges remove",
+                "radius GRAPH MODEL --edges insert",
+                "radius GRAPH MODEL --edges change",
+            ][inserts(run)],
         }
     }
 
@@ -149,8 +162,14 @@ impl Description {
             Description::Collective(_) => "bounds on one attack for all nodes (collective)",
             Description::Validate(_) => "class pairs (validate)",
             Description::Table1(_) => "numbers of a published table (reproduce)",
-            Description::CertifyEdges(_) => "verdicts about removed edges (certify --edges remove)",
-            Description::RadiusEdges(_) => "radii in removed edges (radius --edges remove)",
+            Description::CertifyEdges(run) if run.edges.attack == "remove" => {
+                "verdicts about removed edges (certify --edges remove)"
+            }
+            Description::CertifyEdges(_) => "verdicts about inserted edges (certify --edges insert, change)",
+            Description::RadiusEdges(run) if run.edges.attack == "remove" => {
+                "radii in removed edges (radius --edges remove)"
+            }
+            Description::RadiusEdges(_) => "radii in inserted edges (radius --edges insert, change)",
         }
     }
 }
@@ -258,6 +277,9 @@ fn edges(parts: &mut Vec<String>, budget: &EdgeBudgetRecord) {
     parts.extend((!budget.keep_one).then(|| "--keep-one-edge=false".to_string()));
     let frozen = budget.frozen.len();
     parts.extend((frozen > 0).then(|| format!("--freeze-edges … ({frozen} of them)")));
+    parts.extend(budget.directed.then(|| "--directed-edges".to_string()));
+    parts.extend(budget.within.map(|hops| format!("--candidates-within {hops}")));
+    parts.extend(budget.candidates.as_ref().map(|list| format!("--candidates … ({} of them)", list.len())));
 }
 
 fn effort(parts: &mut Vec<String>, effort: Option<&EffortRecord>) {

@@ -64,7 +64,13 @@ impl Files {
             graph: "graph".into(),
             model: "model".into(),
             message_passing: rules.iter().map(|rules| rules.join(" & ")).collect(),
-            edges: Removals { global: edges[0], local: Local::Uniform(edges[1]), keep_one: false, frozen: Vec::new() },
+            edges: Removals {
+                global: edges[0],
+                local: Local::Uniform(edges[1]),
+                keep_one: false,
+                frozen: Vec::new(),
+                changes: None,
+            },
             classes: Convention::Predicted,
         };
         Files { graph, model: ModelFile { layers, digest: "model".into(), ..ModelFile::default() }, header }
@@ -72,6 +78,7 @@ impl Files {
 
     fn with<T>(&self, node: u32, use_it: impl FnOnce(&Scene) -> T) -> T {
         let statement = EdgeStatement::new(&self.graph, &self.model, &self.header).unwrap();
+        let EdgeStatement::Removals(statement) = statement else { panic!("these are removals") };
         let ground = Ground::new(&statement, node);
         let state = State::new(&ground, statement.budget.global);
         use_it(&Scene::new(&statement.network, &state))

@@ -116,7 +116,7 @@ impl Case {
             _ => Local::Uniform(1 + random.below(3) as u64),
         };
         let global = [0, 1, 2, 2, 3, 3, 4, u64::MAX][random.below(8)];
-        let removals = Removals { global, local, keep_one: random.chance(50), frozen: Vec::new() };
+        let removals = Removals { global, local, keep_one: random.chance(50), frozen: Vec::new(), changes: None };
         let mut case = Case::new(nodes, &links, &attributes, layers, removals);
         if random.chance(20) {
             case.header.edges.frozen = case.edges().into_iter().filter(|_| random.chance(25)).collect();
@@ -166,7 +166,7 @@ impl Case {
         }
         let global = [1, 2, 3, 5, 7, u64::MAX][random.below(6)];
         let local = [Local::Uniform(1), Local::Uniform(2), Local::Uniform(u64::MAX)][random.below(3)].clone();
-        let removals = Removals { global, local, keep_one: random.chance(50), frozen: Vec::new() };
+        let removals = Removals { global, local, keep_one: random.chance(50), frozen: Vec::new(), changes: None };
         let mut case = Case::new(nodes, &links, &attributes, layers, removals);
         if random.chance(20) {
             case.header.edges.frozen = case.edges().into_iter().filter(|_| random.chance(25)).collect();

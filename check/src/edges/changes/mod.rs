@@ -1,0 +1,24 @@
+//! The rules of `FORMAT-EDGES.md` §8: edges that are removed or inserted, directed or not, in networks of any depth.
+//!
+//! | module | what |
+//! |---|---|
+//! | `budget` | which sets of changes are admissible |
+//! | `network`, `graph` | the network, and a graph after some changes |
+//! | `margin` | the true network on a changed graph |
+//! | `path`, `tree` | what a path decides, which changes it leaves open, how trees cover all sets |
+//! | `sizes`, `moved`, `carried` | what each change can do to each unit, and the bound of a leaf |
+//! | `checker` | what is accepted |
+
+mod budget;
+mod carried;
+mod checker;
+mod graph;
+mod margin;
+mod moved;
+mod network;
+mod path;
+mod sizes;
+mod tree;
+
+pub(crate) use budget::ChangeBudget;
+pub(super) use checker::{ChangeChecker, ChangeStatement};

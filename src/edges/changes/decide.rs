@@ -1,0 +1,271 @@
+//! The steps of a verdict about changed edges: single changes, beam search, lists and bounds, class pair by class pair.
+
+use crate::certify::minimal::minimal;
+use crate::certify::settings::Effort;
+use crate::certify::verdict::Margin;
+use crate::edges::budget::{Edge, EdgeBudget};
+use crate::edges::changes::carried::Carried;
+use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
+use crate::edges::changes::minimum::ChangeMinimum;
+use crate::edges::changes::search::{Judge, Search, is_listed, margin};
+use crate::edges::changes::span::Span;
+use crate::edges::changes::stack::Stack;
+use crate::edges::judge::Attack;
+use crate::edges::minimum::EdgeMinimum;
+use crate::edges::pace::Pace;
+use crate::edges::search::Halt;
+use crate::edges::search::Step;
+use crate::edges::steps::{Course, Known};
+use crate::number::dyadic::Dyadic;
+
+/// What is asked about a node.
+pub(crate) struct Asked<'a> {
+    pub(crate) stack: &'a Stack,
+    pub(crate) budget: &'a EdgeBudget,
+    pub(crate) node: u32,
+    pub(crate) reference: Option<usize>,
+    pub(crate) effort: Effort,
+    /// Are trees to be kept?
+    pub(crate) proofs: bool,
+    /// Nodes of a tree.
+    pub(crate) nodes: usize,
+    pub(crate) pace: &'a Pace,
+}
+
+/// What became of it.
+pub(crate) struct Decided {
+    pub(crate) reference: usize,
+    pub(crate) predicted: usize,
+    pub(crate) relevant: usize,
+    pub(crate) known: Vec<Known>,
+    pub(crate) course: Course,
+}
+
+/// The class with the largest exact logit; the smallest number among equals.
+fn predicted(stack: &Stack, node: u32, logits: &[Span]) -> usize {
+    let mut exact: Option<Vec<Dyadic>> = None;
+    let mut best = 0;
+    for class in 1..logits.len() {
+        let margin = margin(logits, best, class);
+        let loses = if margin.lo > 0.0 {
+            false
+        } else if margin.hi < 0.0 {
+            true
+        } else {
+            let exact = exact.get_or_insert_with(|| stack.logits(node, &[]));
+            exact[best] < exact[class]
+        };
+        if loses {
+            best = class;
+        }
+    }
+    best
+}
+
+/// Decides a node.
+pub(crate) fn decide(asked: &Asked) -> Decided {
+    let Asked { stack, budget, node, pace, .. } = *asked;
+    let setting = Setting { stack, budget };
+    let logits: Vec<Span> = stack.logits(node, &[]);
+    let predicted = predicted(stack, node, &logits);
+    let reference = asked.reference.unwrap_or(predicted);
+    let mut course = Course::default();
+    let judge = |other: usize| Judge { setting, target: node, reference, other };
+    let others = (0..logits.len()).filter(|&class| class != reference);
+    let mut known: Vec<Known> = Vec::new();
+    for class in others {
+        let base = margin(&logits, reference, class);
+        let attack = judge(class).attack(&[], base);
+        let upper = attack.as_ref().map_or(base.hi, |attack| attack.upper);
+        let margin = Margin { class, lower: f64::NEG_INFINITY, upper };
+        known.push(Known { margin, minimum: None, tree: None, open: true, listed: false });
+        if let Some(attack) = attack {
+            course.attack.get_or_insert((class, attack));
+        }
+    }
+    let root = Path::default();
+    let one = budget.with_global(budget.global().min(1));
+    let singles = Menu::new(Setting { stack, budget: &one }, node, &root, pace);
+    let relevant = singles.as_ref().map_or(usize::MAX >> 1, |menu| menu.flips.len());
+    if let Effort::Minimize { gap, .. } = asked.effort {
+        for pair in &mut known {
+            by_minimum(asked, judge(pair.margin.class), gap, pair, &mut course);
+        }
+        if asked.proofs && course.attack.is_none() && known.iter().all(|pair| !pair.open) {
+            // The signs are known, so that the search for them ends.
+            by_search(asked, setting, reference, &mut known, &mut course);
+        }
+    } else {
+        match singles.filter(|_| course.attack.is_none()) {
+            Some(menu) => by_singles(asked, &menu, reference, &mut known, &mut course),
+            None => course.limit |= course.attack.is_none(),
+        }
+        if course.attack.is_none() && budget.global() > 1 {
+            by_search(asked, setting, reference, &mut known, &mut course);
+        }
+    }
+    if let Some((class, attack)) = course.attack.take() {
+        let judges: Vec<Judge> = known.iter().map(|pair| judge(pair.margin.class)).collect();
+        course.attack = Some(shortened(&judges, &attack).unwrap_or((class, attack)));
+    }
+    Decided { reference, predicted, relevant, known, course }
+}
+
+/// All single changes for all classes at once, and beam searches from there.
+fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known], course: &mut Course) {
+    let Asked { stack, budget, node, pace, .. } = *asked;
+    let setting = Setting { stack, budget };
+    let mut margins: Vec<Vec<(Flip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); known.len()];
+    let base: Vec<Span> = stack.logits(node, &[]);
+    let mut least: Vec<f64> = known.iter().map(|pair| margin(&base, reference, pair.margin.class).lo).collect();
+    for &flip in &menu.flips {
+        if pace.is_late_for(1 << 12) {
+            course.limit = true;
+            return;
+        }
+        let logits: Vec<Span> = stack.logits(node, &[flip.edge]);
+        for (at, pair) in known.iter_mut().enumerate() {
+            let class = pair.margin.class;
+            let found = margin(&logits, reference, class);
+            if found.lo <= 0.0 || found.lo.is_nan() {
+                let judge = Judge { setting, target: node, reference, other: class };
+                if let Some(attack) = judge.attack(&[flip.edge], found) {
+                    pair.margin.upper = pair.margin.upper.min(attack.upper);
+                    course.attack = Some((class, attack));
+                    return;
+                }
+            }
+            pair.margin.upper = pair.margin.upper.min(found.hi);
+            least[at] = least[at].min(found.lo);
+            margins[at].push((flip, found.hi));
+        }
+    }
+    if budget.global() <= 1 {
+        for (pair, least) in known.iter_mut().zip(least) {
+            pair.margin.lower = least.max(0.0);
+            (pair.open, pair.listed, pair.tree) = (false, true, Some(vec![Step::Listed]));
+        }
+        return;
+    }
+    for list in &mut margins {
+        list.sort_by(|x, y| x.1.total_cmp(&y.1).then(x.0.edge.cmp(&y.0.edge)));
+    }
+    let mut order: Vec<usize> = (0..known.len()).collect();
+    order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
+    let root = Path::default();
+    let whole = Menu::bare(setting, node, &root);
+    for at in order {
+        let class = known[at].margin.class;
+        let judge = Judge { setting, target: node, reference, other: class };
+        let (attack, best) = judge.beam(&whole, &margins[at], pace);
+        known[at].margin.upper = known[at].margin.upper.min(best);
+        if let Some(attack) = attack {
+            known[at].margin.upper = known[at].margin.upper.min(attack.upper);
+            course.attack = Some((class, attack));
+            return;
+        }
+    }
+}
+
+/// A search for every class.
+fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Known], course: &mut Course) {
+    let nodes = match asked.effort {
+        Effort::Bounds | Effort::Optimal => 0,
+        Effort::Minimize { .. } => usize::MAX,
+        _ => asked.nodes,
+    };
+    let mut order: Vec<usize> = (0..known.len()).collect();
+    order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
+    let start = Path::default();
+    let Some(menu) = Menu::new(setting, asked.node, &start, asked.pace) else {
+        course.limit = true;
+        return;
+    };
+    let root = if is_listed(&menu) { None } else { Carried::new(&menu, asked.pace) };
+    for at in order {
+        let pair = &mut known[at];
+        let class = pair.margin.class;
+        let judge = Judge { setting, target: asked.node, reference, other: class };
+        let mut search = Search {
+            judge,
+            pace: asked.pace,
+            nodes,
+            visited: 0,
+            branched: false,
+            lower: f64::INFINITY,
+            root: root.as_ref(),
+        };
+        let outcome = search.explore(&start);
+        course.visited += if nodes == 0 { 0 } else { search.visited };
+        course.branched |= search.branched;
+        match outcome {
+            Ok(tree) => {
+                pair.listed = matches!(tree.as_slice(), [Step::Listed]);
+                pair.open = false;
+                pair.tree = Some(tree);
+                if pair.minimum.is_none() {
+                    pair.margin.lower = search.lower.max(0.0).min(pair.margin.upper);
+                }
+            }
+            Err(Halt::Attack(attack)) => {
+                pair.margin.upper = pair.margin.upper.min(attack.upper);
+                course.attack = Some((class, attack));
+                return;
+            }
+            Err(Halt::Limit) => {
+                course.limit |= nodes > 0 || asked.pace.is_late();
+                if !course.limit && search.lower.is_finite() {
+                    pair.margin.lower = search.lower.min(pair.margin.upper);
+                }
+            }
+        }
+    }
+}
+
+/// The exact minimum of a class pair.
+fn by_minimum(asked: &Asked, judge: Judge, gap: f64, known: &mut Known, course: &mut Course) {
+    let class = judge.other;
+    let base = asked.stack.exact_margin(asked.node, judge.reference, class, &[]);
+    let mut search = ChangeMinimum {
+        judge,
+        pace: asked.pace,
+        nodes: asked.nodes,
+        visited: 0,
+        gap,
+        scale: base.approximate().abs(),
+        best: EdgeMinimum { margin: base, changes: Vec::new() },
+        lower: f64::INFINITY,
+        halted: false,
+    };
+    search.explore(&Path::default(), f64::NEG_INFINITY);
+    course.visited += search.visited;
+    course.branched |= search.visited > 1;
+    course.limit |= search.halted;
+    let ChangeMinimum { best, lower, halted, .. } = search;
+    known.margin.upper = best.margin.ceil_f64();
+    // Nothing that was left can be below what was attained.
+    let complete = !halted && lower >= known.margin.upper;
+    known.margin.lower = if complete { best.margin.floor_f64() } else { lower.min(best.margin.floor_f64()) };
+    known.open = !(best.margin.sign().is_gt() && (complete || known.margin.lower > 0.0));
+    known.listed = true;
+    let least = course.attack.as_ref().is_none_or(|attack| attack.1.upper > known.margin.upper);
+    if best.margin.sign().is_le() && least {
+        let (edges, tie) = (best.changes.clone(), best.margin.sign().is_eq());
+        course.attack = Some((class, Attack { edges, tie, upper: known.margin.upper }));
+    }
+    known.minimum = complete.then_some(best);
+}
+
+/// An attack from which no change can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.
+fn shortened(judges: &[Judge], attack: &Attack) -> Option<(usize, Attack)> {
+    let breaks = |edges: &[Edge]| {
+        let mut edges = edges.to_vec();
+        edges.sort_unstable();
+        let attacks = judges.iter().filter_map(|judge| {
+            let margin = judge.margin(&edges);
+            Some((judge.other, judge.attack(&edges, margin)?))
+        });
+        attacks.min_by_key(|(_, attack)| attack.tie).filter(|(_, found)| found.tie == attack.tie)
+    };
+    minimal(&attack.edges, breaks).map(|(_, broken)| broken)
+}

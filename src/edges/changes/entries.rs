@@ -1,0 +1,131 @@
+//! What changes do to the entries of a row: how far a node's size can go, and what of a difference each change at it is charged (docs/math.md (24.4)).
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use crate::edges::changes::menu::Menu;
+use crate::edges::changes::span::Span;
+use crate::edges::rule::Rule;
+
+/// Open changes of a node's row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Incoming {
+    /// The change, and the other end.
+    pub(crate) flips: Vec<(u32, u32)>,
+    plus: usize,
+    minus: usize,
+    /// So many of them at once, at most.
+    cap: usize,
+}
+
+/// The open changes by the nodes whose rows they change.
+pub(crate) struct Entries<'a> {
+    pub(crate) menu: &'a Menu<'a>,
+    into: HashMap<u32, Incoming>,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(menu: &'a Menu<'a>) -> Entries<'a> {
+        let mut into: HashMap<u32, Incoming> = HashMap::new();
+        for (at, flip) in menu.flips.iter().enumerate() {
+            for arc in menu.setting.arcs(flip.edge) {
+                let incoming = into.entry(arc.to).or_default();
+                incoming.flips.push((at as u32, arc.from));
+                if flip.inserts {
+                    incoming.plus += 1;
+                } else {
+                    incoming.minus += 1;
+                }
+            }
+        }
+        into.iter_mut().for_each(|(&node, incoming)| incoming.cap = menu.cap(node));
+        Entries { menu, into }
+    }
+
+    /// The changes of a node's row.
+    pub(crate) fn at(&self, node: u32) -> &[(u32, u32)] {
+        self.into.get(&node).map_or(&[], |incoming| &incoming.flips)
+    }
+
+    /// 1 for an insertion, −1 for a removal.
+    pub(crate) fn sign(&self, flip: u32) -> i64 {
+        if self.menu.flips[flip as usize].inserts { 1 } else { -1 }
+    }
+
+    /// By how much the number of a node's edges can change, at most so many changes being made there.
+    fn net(&self, node: u32, most: usize) -> RangeInclusive<i64> {
+        let Some(incoming) = self.into.get(&node) else { return 0..=0 };
+        let most = most.min(incoming.cap);
+        -(incoming.minus.min(most) as i64)..=incoming.plus.min(most) as i64
+    }
+
+    /// The same for all sets.
+    pub(crate) fn any(&self, node: u32) -> RangeInclusive<i64> {
+        self.net(node, self.menu.budget)
+    }
+
+    /// The same for sets with a change, which may be one of the node's row.
+    pub(crate) fn given(&self, node: u32, flip: u32) -> RangeInclusive<i64> {
+        let Some(incoming) = self.into.get(&node) else { return 0..=0 };
+        let inside = self.menu.setting.arcs(self.menu.flips[flip as usize].edge).any(|arc| arc.to == node);
+        if !inside {
+            return self.net(node, self.menu.budget.saturating_sub(1));
+        }
+        let (sign, most) = (self.sign(flip), incoming.cap.saturating_sub(1));
+        let others = |count: usize, same: bool| count.saturating_sub(usize::from(same)).min(most) as i64;
+        sign - others(incoming.minus, sign < 0)..=sign + others(incoming.plus, sign > 0)
+    }
+
+    /// Can some changes of a node's row cancel, as far as its size goes?
+    pub(crate) fn cancel(&self, node: u32) -> bool {
+        self.into.get(&node).is_some_and(|incoming| incoming.cap >= 2 && incoming.plus > 0 && incoming.minus > 0)
+    }
+
+    pub(crate) fn size(&self, rule: Rule, node: u32, net: i64) -> usize {
+        let degree = self.menu.world.degree(node) as i64 + net;
+        self.menu.setting.stack.size(rule, node, usize::try_from(degree).unwrap_or(0))
+    }
+
+    /// The entry along an edge whose receiver has a size, over sizes of the sender.
+    pub(crate) fn entry(&self, rule: Rule, receiver: usize, sender: u32, nets: RangeInclusive<i64>) -> Span {
+        if !rule.reads_sender() {
+            return Span::of(rule.entry(receiver, 1));
+        }
+        let entries = nets.map(|net| Span::of(rule.entry(receiver, self.size(rule, sender, net))));
+        entries.reduce(Span::hull).unwrap_or(Span::ZERO)
+    }
+
+    /// What each change at the receiver is charged of a difference of an entry, the size of the receiver changing by `net`, which is not 0: the
+    /// difference by `net`, over sizes of the sender.
+    pub(crate) fn received(&self, rule: Rule, receiver: u32, net: i64, sender: u32) -> Span {
+        let (before, after) = (self.size(rule, receiver, 0), self.size(rule, receiver, net));
+        let quotient = |there: usize| {
+            let difference = Span::of(rule.entry(after, there)).minus(Span::of(rule.entry(before, there)));
+            difference.over(net as f64)
+        };
+        if !rule.reads_sender() {
+            return quotient(1);
+        }
+        let quotients = self.any(sender).map(|net| quotient(self.size(rule, sender, net)));
+        quotients.reduce(Span::hull).unwrap_or(Span::ZERO)
+    }
+
+    /// The same of the entry of a node with itself.
+    pub(crate) fn own(&self, rule: Rule, node: u32, net: i64) -> Span {
+        let looped = self.menu.setting.stack.looped(node);
+        let degree = self.menu.world.degree(node) as i64;
+        let entry = |degree: i64| Span::of(rule.own_entry(usize::try_from(degree).unwrap_or(0), looped));
+        entry(degree + net).minus(entry(degree)).over(net as f64)
+    }
+
+    /// What a change at the sender is charged, the receiver being as it is: the difference by the change of size, over those that there can be.
+    pub(crate) fn sent(&self, rule: Rule, receiver: u32, sender: u32, flip: u32) -> Span {
+        let nets = if self.cancel(sender) { self.any(sender) } else { self.given(sender, flip) };
+        let (here, before) = (self.size(rule, receiver, 0), self.size(rule, sender, 0));
+        let quotient = |net: i64| {
+            let after = rule.entry(here, self.size(rule, sender, net));
+            Span::of(after).minus(Span::of(rule.entry(here, before))).over(net as f64)
+        };
+        nets.filter(|&net| net != 0).map(quotient).reduce(Span::hull).unwrap_or(Span::ZERO)
+    }
+}

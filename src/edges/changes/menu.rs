@@ -1,0 +1,222 @@
+//! Which changes a path leaves open, of those on which the logits of a target depend (docs/math.md §24.1).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::edges::budget::{Candidates, Edge, EdgeBudget};
+use crate::edges::changes::stack::Stack;
+use crate::edges::changes::world::{Arc, World, arcs};
+use crate::edges::pace::Pace;
+
+/// A network and what may be done to the edges of its graph.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) stack: &'a Stack,
+    pub(crate) budget: &'a EdgeBudget,
+}
+
+/// What a path through a tree has decided.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Path {
+    /// Edges that are changed.
+    pub(crate) changed: Vec<Edge>,
+    /// Edges that are not.
+    pub(crate) locked: BTreeSet<Edge>,
+    pub(crate) splits: usize,
+}
+
+/// A change that a path leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flip {
+    pub(crate) edge: Edge,
+    pub(crate) inserts: bool,
+}
+
+/// The changes that a path leaves open.
+pub(crate) struct Menu<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) target: u32,
+    pub(crate) path: &'a Path,
+    pub(crate) world: World<'a>,
+    /// So many more changes.
+    pub(crate) budget: usize,
+    /// Ascending by edge. Where one more change is left, of those that are alike only one.
+    pub(crate) flips: Vec<Flip>,
+    /// What the path has used, of changes and of removals.
+    used: BTreeMap<u32, [usize; 2]>,
+}
+
+/// Changes that are looked at, at most.
+const MOST: usize = 1 << 20;
+
+impl<'a> Setting<'a> {
+    pub(crate) fn arcs(self, edge: Edge) -> impl Iterator<Item = Arc> {
+        arcs(edge, self.stack.directed)
+    }
+
+    /// The edge whose change is one of what a node receives.
+    fn into(self, to: u32, from: u32) -> Edge {
+        if self.stack.directed { Edge(from, to) } else { Edge::between(from, to) }
+    }
+
+    /// Who a node could be linked to by an insertion, among others.
+    fn insertable(self, node: u32) -> Vec<u32> {
+        let graph = &self.stack.graph;
+        match self.budget.candidates() {
+            _ if !self.budget.changes().inserts() => Vec::new(),
+            Candidates::All => (0..graph.node_count() as u32).filter(|&other| other != node).collect(),
+            Candidates::Within(hops) => graph.rings(node).skip(1).take(*hops).flatten().collect(),
+            Candidates::Listed(edges) => {
+                let other = |edge: &Edge| self.arcs(*edge).find(|arc| arc.to == node).map(|arc| arc.from);
+                edges.iter().filter_map(other).collect()
+            }
+        }
+    }
+}
+
+impl<'a> Menu<'a> {
+    /// `None` if there are too many, or it is late.
+    pub(crate) fn new(setting: Setting<'a>, target: u32, path: &'a Path, pace: &Pace) -> Option<Menu<'a>> {
+        let mut menu = Menu::bare(setting, target, path);
+        menu.fill(pace)?;
+        Some(menu)
+    }
+
+    /// Without a list of the changes.
+    pub(crate) fn bare(setting: Setting<'a>, target: u32, path: &'a Path) -> Menu<'a> {
+        let graph = &setting.stack.graph;
+        let world = World::new(graph, setting.stack.directed, &path.changed);
+        let mut used: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
+        for &edge in &path.changed {
+            let removal = usize::from(setting.budget.is_there(graph, edge));
+            for node in setting.budget.counted(edge) {
+                let count = used.entry(node).or_default();
+                *count = [count[0] + 1, count[1] + removal];
+            }
+        }
+        let budget = setting.budget.global().saturating_sub(path.changed.len());
+        Menu { setting, target, path, world, budget, flips: Vec::new(), used }
+    }
+
+    /// The changes and the removals that a node has room for.
+    fn room(&self, node: u32) -> [usize; 2] {
+        let [changes, removals] = self.used.get(&node).copied().unwrap_or_default();
+        let (budget, graph) = (self.setting.budget, &self.setting.stack.graph);
+        let losable = budget.losable(graph, node as usize);
+        [budget.local(node as usize).saturating_sub(changes), losable.saturating_sub(removals)]
+    }
+
+    /// Changes at a node, at most.
+    pub(crate) fn cap(&self, node: u32) -> usize {
+        self.room(node)[0].min(self.budget)
+    }
+
+    /// May an edge still be changed, that is there or can be inserted?
+    fn is_free(&self, edge: Edge, inserts: bool) -> bool {
+        let room = |node: u32| {
+            let [changes, removals] = self.room(node);
+            changes >= 1 && (inserts || removals >= 1)
+        };
+        let (budget, path) = (self.setting.budget, self.path);
+        (inserts || budget.changes().removes() && !budget.frozen().contains(&edge))
+            && !path.locked.contains(&edge)
+            && !path.changed.contains(&edge)
+            && budget.counted(edge).all(room)
+    }
+
+    /// How far from the target nodes are of which something is read; `further` where other insertions may bring them nearer.
+    fn distances(&self, farthest: usize, further: bool) -> HashMap<u32, usize> {
+        let everyone = further && *self.setting.budget.candidates() == Candidates::All && farthest > 0;
+        let mut found = HashMap::from([(self.target, 0)]);
+        if everyone {
+            let nodes = self.setting.stack.graph.node_count() as u32;
+            found.extend((0..nodes).filter(|&node| node != self.target).map(|node| (node, 1)));
+            return found;
+        }
+        let mut ring = vec![self.target];
+        for distance in 1..=farthest {
+            let mut next = Vec::new();
+            for &v in &ring {
+                let new = if further { self.setting.insertable(v) } else { Vec::new() };
+                for u in self.world.row(v).chain(new) {
+                    found.entry(u).or_insert_with(|| {
+                        next.push(u);
+                        distance
+                    });
+                }
+            }
+            ring = next;
+        }
+        found
+    }
+
+    fn fill(&mut self, pace: &Pace) -> Option<()> {
+        let stack = self.setting.stack;
+        let Some(farthest) = stack.farthest().filter(|_| self.budget > 0) else { return Some(()) };
+        let last = self.budget == 1;
+        let near = self.distances(farthest, !last && self.setting.budget.changes().inserts());
+        let mut ends: Vec<u32> = near.keys().copied().collect();
+        ends.sort_unstable();
+        let mut flips: Vec<Flip> = Vec::new();
+        for &v in &ends {
+            // Of such a node nothing matters but its size.
+            let outer = last && stack.reads_sender && near[&v] == farthest;
+            let row: Vec<u32> = self.world.row(v).collect();
+            let insertable = self.setting.insertable(v);
+            if pace.is_late_for(64 * insertable.len()) {
+                return None;
+            }
+            let there = row.iter().map(|&u| (u, false));
+            let missing = insertable.into_iter().filter(|u| row.binary_search(u).is_err()).map(|u| (u, true));
+            let mut alike = [false; 2];
+            for (u, inserts) in there.chain(missing) {
+                let both = !stack.directed && near.contains_key(&u);
+                let same = outer && (stack.directed || !near.contains_key(&u));
+                if both && u < v || same && alike[usize::from(inserts)] {
+                    continue;
+                }
+                let edge = self.setting.into(v, u);
+                if self.is_free(edge, inserts) {
+                    alike[usize::from(inserts)] |= same;
+                    flips.push(Flip { edge, inserts });
+                    if flips.len() > MOST {
+                        return None;
+                    }
+                }
+            }
+        }
+        flips.sort_unstable_by_key(|flip| flip.edge);
+        self.flips = flips;
+        Some(())
+    }
+
+    /// Sets of at most so many open changes as there may be, the empty one too.
+    pub(crate) fn sets(&self) -> usize {
+        let n = self.flips.len();
+        let (mut sum, mut product) = (1usize, 1usize);
+        for j in 1..=self.budget.min(n) {
+            product = product.saturating_mul(n - j + 1) / j;
+            sum = sum.saturating_add(product);
+        }
+        sum
+    }
+
+    /// May these open changes be made together?
+    pub(crate) fn admits(&self, set: &[Flip]) -> bool {
+        if set.len() > self.budget {
+            return false;
+        }
+        let within = |node: u32| {
+            let at = || set.iter().filter(|flip| self.setting.budget.counted(flip.edge).any(|end| end == node));
+            let [changes, removals] = self.room(node);
+            at().count() <= changes && at().filter(|flip| !flip.inserts).count() <= removals
+        };
+        set.iter().all(|flip| self.setting.budget.counted(flip.edge).all(within))
+    }
+
+    /// All edges that are changed with these, ascending.
+    pub(crate) fn with(&self, set: &[Flip]) -> Vec<Edge> {
+        let mut all: Vec<Edge> = self.path.changed.iter().copied().chain(set.iter().map(|flip| flip.edge)).collect();
+        all.sort_unstable();
+        all
+    }
+}

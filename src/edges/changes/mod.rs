@@ -1,0 +1,16 @@
+//! Edges that are removed, inserted or both, in networks of any depth, directed or not (docs/math.md §24).
+//!
+//! Every margin is that of the changed graph itself, in floats rounded outward or exactly. Sets of changes are listed where they are few; else what each
+//! change can do is carried from layer to layer, prices bound what a set can do, and what is not decided is split.
+
+mod carried;
+pub(crate) mod decide;
+mod entries;
+mod menu;
+mod minimum;
+pub(crate) mod prices;
+mod search;
+mod span;
+pub(crate) mod stack;
+mod units;
+mod world;

@@ -1,0 +1,232 @@
+//! One class pair to the end: is its margin positive after every admissible set of changes? Lists, carried bounds, and splits on edges (docs/math.md §24).
+
+use std::collections::BTreeMap;
+
+use crate::edges::budget::Edge;
+use crate::edges::changes::carried::Carried;
+use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
+use crate::edges::changes::prices::{Priced, priced};
+use crate::edges::changes::span::Span;
+use crate::edges::judge::Attack;
+use crate::edges::pace::Pace;
+use crate::edges::search::{Halt, Step};
+use crate::number::dyadic::Dyadic;
+
+/// Sets that are listed rather than bounded.
+const LISTED: usize = 1500;
+
+/// Splits on a path, at most.
+pub(crate) const DEPTH: usize = 900;
+
+/// Sets that a beam search goes on with, and changes that it adds.
+const WIDTH: usize = 12;
+const CANDIDATES: usize = 64;
+
+/// Multiplications of one evaluation, about.
+pub(crate) const EVALUATION: usize = 1 << 12;
+
+/// The margin of a set of changes for one class pair.
+pub(crate) struct Judge<'a> {
+    pub(crate) setting: Setting<'a>,
+    pub(crate) target: u32,
+    pub(crate) reference: usize,
+    pub(crate) other: usize,
+}
+
+/// The margin of a class pair as logits say it.
+pub(crate) fn margin(logits: &[Span], reference: usize, other: usize) -> Span {
+    logits[reference].minus(logits[other])
+}
+
+impl Judge<'_> {
+    pub(crate) fn margin(&self, changes: &[Edge]) -> Span {
+        margin(&self.setting.stack.logits::<Span>(self.target, changes), self.reference, self.other)
+    }
+
+    /// The attack that these changes are, if they are one.
+    pub(crate) fn attack(&self, changes: &[Edge], margin: Span) -> Option<Attack> {
+        if margin.lo > 0.0 {
+            return None;
+        }
+        let edges = changes.to_vec();
+        if margin.hi < 0.0 {
+            return Some(Attack { edges, tie: false, upper: margin.hi });
+        }
+        let exact: Dyadic = self.setting.stack.exact_margin(self.target, self.reference, self.other, changes);
+        let (sign, upper) = (exact.sign(), exact.ceil_f64());
+        sign.is_le().then_some(Attack { edges, tie: sign.is_eq(), upper })
+    }
+
+    /// The best set that a beam search finds from single changes, smallest margins first; it ends with the first attack, and when it is late.
+    pub(crate) fn beam(&self, menu: &Menu, singles: &[(Flip, f64)], pace: &Pace) -> (Option<Attack>, f64) {
+        let candidates: Vec<Flip> = singles.iter().take(CANDIDATES).map(|single| single.0).collect();
+        let mut beam: Vec<Vec<Flip>> = singles.iter().take(WIDTH).map(|single| vec![single.0]).collect();
+        let mut best = f64::INFINITY;
+        for _ in 1..menu.budget {
+            let mut sets: BTreeMap<Vec<Edge>, Vec<Flip>> = BTreeMap::new();
+            for set in &beam {
+                for &flip in candidates.iter().filter(|flip| !set.contains(flip)) {
+                    let larger: Vec<Flip> = set.iter().copied().chain([flip]).collect();
+                    if menu.admits(&larger) {
+                        sets.insert(menu.with(&larger), larger);
+                    }
+                }
+            }
+            let mut next: Vec<(f64, Vec<Flip>)> = Vec::new();
+            for (edges, set) in sets {
+                if pace.is_late_for(EVALUATION) {
+                    return (None, best);
+                }
+                let margin = self.margin(&edges);
+                best = best.min(margin.hi);
+                if let Some(attack) = self.attack(&edges, margin) {
+                    return (Some(attack), best);
+                }
+                next.push((margin.hi, set));
+            }
+            if next.is_empty() {
+                break;
+            }
+            next.sort_by(|x, y| x.0.total_cmp(&y.0));
+            beam = next.into_iter().take(WIDTH).map(|of| of.1).collect();
+        }
+        (None, best)
+    }
+}
+
+/// Are the sets of a path so few that they are listed?
+pub(crate) fn is_listed(menu: &Menu) -> bool {
+    menu.budget <= 1 || menu.flips.is_empty() || menu.sets() <= LISTED
+}
+
+/// The sets of a path, one after the other, each as places of open changes; `look` says whether to go on.
+pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), Halt>) -> Result<(), Halt> {
+    let mut set: Vec<Flip> = Vec::new();
+    let mut places: Vec<usize> = Vec::new();
+    look(&set)?;
+    let mut next = 0;
+    loop {
+        if set.len() < menu.budget && next < menu.flips.len() {
+            set.push(menu.flips[next]);
+            places.push(next);
+            next += 1;
+            if menu.admits(&set) {
+                look(&set)?;
+            } else {
+                set.pop();
+                places.pop();
+            }
+        } else {
+            let Some(last) = places.pop() else { return Ok(()) };
+            set.pop();
+            next = last + 1;
+        }
+    }
+}
+
+/// What became of a path.
+enum Looked {
+    Closed(Step),
+    Split(Edge),
+}
+
+/// The search of one class pair.
+pub(crate) struct Search<'a> {
+    pub(crate) judge: Judge<'a>,
+    pub(crate) pace: &'a Pace,
+    pub(crate) nodes: usize,
+    pub(crate) visited: usize,
+    pub(crate) branched: bool,
+    /// Not above the margin of any set that was looked at.
+    pub(crate) lower: f64,
+    /// What is the same for all classes where nothing is decided.
+    pub(crate) root: Option<&'a Carried<'a>>,
+}
+
+impl Search<'_> {
+    /// A tree in preorder that proves everything below a path. With no nodes left to visit, the path alone is looked at.
+    pub(crate) fn explore(&mut self, path: &Path) -> Result<Vec<Step>, Halt> {
+        let (edge, kept, changed) = match self.look(path)? {
+            Looked::Closed(step) => return Ok(vec![step]),
+            Looked::Split(edge) => {
+                let mut kept = Path { splits: path.splits + 1, ..path.clone() };
+                let mut changed = kept.clone();
+                kept.locked.insert(edge);
+                changed.changed.push(edge);
+                (edge, kept, changed)
+            }
+        };
+        // An attack is more likely where the edge is changed.
+        let second = self.explore(&changed)?;
+        let mut tree = vec![Step::Edge(edge)];
+        tree.extend(self.explore(&kept)?);
+        tree.extend(second);
+        Ok(tree)
+    }
+
+    /// Closes a path, or says where to split it.
+    fn look(&mut self, path: &Path) -> Result<Looked, Halt> {
+        if path.splits > DEPTH || self.pace.is_late() || self.visited > self.nodes {
+            return Err(Halt::Limit);
+        }
+        self.visited += 1;
+        let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace).ok_or(Halt::Limit)?;
+        if is_listed(&menu) {
+            self.list(&menu)?;
+            return Ok(Looked::Closed(Step::Listed));
+        }
+        let base = menu.with(&[]);
+        let margin = self.judge.margin(&base);
+        if let Some(attack) = self.judge.attack(&base, margin) {
+            return Err(Halt::Attack(attack));
+        }
+        let fresh;
+        let carried = match self.root.filter(|_| path.splits == 0) {
+            Some(root) => root,
+            None => {
+                fresh = Carried::new(&menu, self.pace).ok_or(Halt::Limit)?;
+                &fresh
+            }
+        };
+        let way = |back: bool| {
+            let pair = carried.pair(self.judge.reference, self.judge.other, back, self.pace)?;
+            Some((priced(&menu, &pair, back), pair))
+        };
+        let (mut found, mut pair) = way(true).ok_or(Halt::Limit)?;
+        // Without two hidden layers both ways are the same.
+        if !found.clears && self.judge.setting.stack.rules.len() > 2 {
+            let (other, other_pair) = way(false).ok_or(Halt::Limit)?;
+            if other.clears || other.lower > found.lower {
+                (found, pair) = (other, other_pair);
+            }
+        }
+        let Priced { prices, lower, clears } = found;
+        if clears {
+            self.lower = self.lower.min(lower);
+            return Ok(Looked::Closed(Step::Carried(prices)));
+        }
+        if self.visited > self.nodes {
+            self.lower = self.lower.min(lower);
+            return Err(Halt::Limit);
+        }
+        self.branched = true;
+        let worst = pair.effect.iter().enumerate().min_by(|x, y| x.1.total_cmp(y.1));
+        let Some((worst, _)) = worst else { return Err(Halt::Limit) };
+        Ok(Looked::Split(menu.flips[worst].edge))
+    }
+
+    fn list(&mut self, menu: &Menu) -> Result<(), Halt> {
+        let mut lower = f64::INFINITY;
+        each_set(menu, |set| {
+            if self.pace.is_late_for(EVALUATION) {
+                return Err(Halt::Limit);
+            }
+            let edges = menu.with(set);
+            let margin = self.judge.margin(&edges);
+            lower = lower.min(margin.lo.max(0.0));
+            self.judge.attack(&edges, margin).map_or(Ok(()), |attack| Err(Halt::Attack(attack)))
+        })?;
+        self.lower = self.lower.min(lower);
+        Ok(())
+    }
+}
