@@ -1,12 +1,12 @@
 """A published network that classifies molecules: converted, certified against flips of attributes, its proofs checked; as a table.
 
-    python scripts/mutag.py MUTAG.npz MODEL.npz [--gcnproof target/release/gcnproof] [-Q 1 2 3 5] [-q 1] [--verified target/release/gcnproof-check] [--out FOLDER]
+    python scripts/mutag.py MUTAG.npz MODEL.npz [--gcnproof target/release/gcnproof] [-Q 1 2 3 5] [-q 1] [--verified target/release/gcnproof-check] [--categories] [--out FOLDER]
 
 MUTAG.npz has `edge_index`, `category` (the type of each atom), `batch` (the molecule of each atom) and `label`; MODEL.npz the weights that
 were published with SCIP-MPNN: SAGE layers with sums over neighbours (`0.sage.nodeweights`, `0.sage.edgeweights`, `0.sage.bias`, …, ReLU
 after all but the last), add pooling, and `3.dense.denseweights`, `3.dense.bias`. Needs numpy alone.
 
-Every attribute of an atom is one of its 0/1 numbers, of which at most q are flipped in an atom and Q in a molecule. The converted files are
+Every attribute of an atom is one of its 0/1 numbers, of which at most q are flipped in an atom and Q in a molecule; with --categories, atoms get another type. The converted files are
 kept where --out says. Exit code 1 if a prediction is not that of `label`, a molecule is not decided, or a proof is not accepted.
 """
 
@@ -22,12 +22,13 @@ import time
 import numpy as np
 
 
-def graph(source, target):
+def graph(source, target, categories):
     """Writes the molecules as a graph file: one-hot attributes, the molecule of each atom, labels of molecules."""
     with np.load(source) as file:
         category, labels = file["category"].astype(np.int64), file["label"].astype(np.int64)
         x = np.eye(category.max() + 1, dtype=np.int8)[category]
-        np.savez_compressed(target, edge_index=file["edge_index"].astype(np.int64), x=x, y=labels, batch=file["batch"].astype(np.int64))
+        groups = {"attr_groups": np.zeros(x.shape[1], np.int64)} if categories else {}
+        np.savez_compressed(target, edge_index=file["edge_index"].astype(np.int64), x=x, y=labels, batch=file["batch"].astype(np.int64), **groups)
     return labels
 
 
@@ -74,13 +75,14 @@ def main():
     parser.add_argument("--gcnproof", default="target/release/gcnproof", help="the program")
     parser.add_argument("-Q", type=int, nargs="+", default=[1, 2, 3, 5], help="flips in a molecule")
     parser.add_argument("-q", default="1", help="flips in an atom")
+    parser.add_argument("--categories", action="store_true", help="types of atoms are changed, instead of attributes flipped")
     parser.add_argument("--verified", help="the program gcnproof-check: what it accepts is also shown to the verified checker")
     parser.add_argument("--out", type=pathlib.Path, help="a folder for the files")
     options = parser.parse_args()
     folder = options.out or pathlib.Path(tempfile.mkdtemp(prefix="mutag-"))
     folder.mkdir(parents=True, exist_ok=True)
     files = folder / "mutag.npz", folder / "sage_add.safetensors"
-    labels = graph(options.data, files[0])
+    labels = graph(options.data, files[0], options.categories)
     model(options.model, files[1])
     failed = False
     names = ["Q", "robust", "non-robust", "undecided", "seconds", "with proofs", "check", *(["verified"] if options.verified else []), "proofs"]

@@ -112,6 +112,16 @@ fn nothing_is_found_about_described_networks() {
 }
 
 #[test]
+fn nothing_is_found_about_normalised_rows() {
+    short(Area::Rows, 400, |counts| usual(counts, [1_000, 1_000, 500, 100, 50]));
+}
+
+#[test]
+fn nothing_is_found_about_categories() {
+    short(Area::Categories, 800, |counts| usual(counts, [2_000, 2_000, 1_000, 200, 100]));
+}
+
+#[test]
 fn nothing_is_found_about_graphs() {
     short(Area::Graphs, 1_500, |counts| usual(counts, [1_200, 1_000, 1_000, 300, 100]));
 }
