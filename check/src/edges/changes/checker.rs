@@ -20,7 +20,7 @@ use crate::edges::line::{
 };
 use crate::format::Convention;
 use crate::number::{Dyadic, Interval};
-use crate::statement::require_digests;
+use crate::statement::{require_digests, require_flips};
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Meter;
 
@@ -48,8 +48,11 @@ impl<'a> ChangeStatement<'a> {
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
-        if graph.normalisation.is_some() {
-            return Err(Reason::Normalised("proofs against changed edges"));
+        require_flips(graph, "proofs against changed edges")?;
+        if graph.batch.is_some() {
+            return Err(Reason::Files(
+                "graphs are classified, and there are no proofs against changed edges then".into(),
+            ));
         }
         let network = ChangeNetwork::new(graph, model, &header.message_passing, changes.directed)?;
         let nodes = graph.adjacency.rows as u32;
