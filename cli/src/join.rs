@@ -240,7 +240,7 @@ fn check_there(path: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "there is no such file",
         Ok(data) if data.is_dir() => {
             let help = match part_files(path).is_ok_and(|parts| !parts.is_empty()) {
-                true => format!("it holds the parts themselves: certify each of them, and join what that wrote"),
+                true => "it holds the parts themselves: certify each of them, and join what that wrote".into(),
                 false => format!("name the files in it: {}", path.join("*.parquet").display()),
             };
             return Err(miette!(help = help, "{name}: is a folder, and the results or proofs of parts are meant"));

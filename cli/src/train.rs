@@ -69,7 +69,7 @@ struct SplitArguments {
     #[arg(long, value_name = "P%|N", default_value = "10%", help_heading = "Training")]
     split: Share,
     /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME;
-    /// replaces --split
+    /// in the place of --split
     #[arg(long, value_name = "IDS|FILE", conflicts_with = "split", help_heading = "Training")]
     labelled: Option<String>,
     /// Decides the split, the weights at the start, batches and dropout

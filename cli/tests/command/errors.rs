@@ -862,8 +862,8 @@ fn what_is_not_ours_stays() {
         format!("{certify} --out beside.csv"),
         format!("{certify} --proofs own.jsonl"),
         format!("{certify} --out new.csv --proofs own.jsonl"),
-        format!("radius cora.npz gcn.safetensors --max-Q 1 --nodes 0 --out own.csv"),
-        format!("collective cora.npz gcn.safetensors --budgets 1 --nodes 0-5 --out own.csv --proofs proofs"),
+        "radius cora.npz gcn.safetensors --max-Q 1 --nodes 0 --out own.csv".into(),
+        "collective cora.npz gcn.safetensors --budgets 1 --nodes 0-5 --out own.csv --proofs proofs".into(),
         format!("{train} --out own.safetensors"),
         format!("{train} --out new.safetensors --checkpoint own.txt"),
         format!("{train} --out new.safetensors --log own.txt"),
@@ -887,7 +887,7 @@ fn what_is_not_ours_stays() {
     for (line, again) in [
         (format!("{certify} --out new.csv --proofs new.jsonl.zst"), " --force"),
         (
-            format!("collective cora.npz gcn.safetensors --budgets 1 --nodes 0-5 --out curve.csv --proofs proofs"),
+            "collective cora.npz gcn.safetensors --budgets 1 --nodes 0-5 --out curve.csv --proofs proofs".into(),
             " --force",
         ),
         (format!("{train} --out new.safetensors --log log.jsonl"), " --force"),

@@ -151,10 +151,19 @@ fn nothing_is_overwritten_by_accident() {
         write::<Everything>(&path, EVERYTHING, []).expect("no rows");
         fs::remove_file(format!("{}.run.json", path.display())).expect("no sidecar");
         assert!(open(&path, 25, Mode::Resume).expect("nothing to lose").done().is_empty());
-        // Something else altogether.
-        fs::remove_file(format!("{}.run.json", path.display())).expect("no sidecar");
+        // Something else altogether stays, whatever is asked for.
+        let sidecar = format!("{}.run.json", path.display());
+        fs::remove_file(&sidecar).expect("no sidecar");
         fs::write(&path, b"the only copy of my thesis").expect("a file");
-        refused(Mode::Fresh, "run.json", "--out");
+        for mode in [Mode::Fresh, Mode::Resume, Mode::Force] {
+            refused(mode, "is not a table of results", "--out");
+        }
+        fs::write(&path, b"").expect("an empty file");
+        fs::write(&sidecar, b"the only copy of its index").expect("a file");
+        for mode in [Mode::Fresh, Mode::Resume, Mode::Force] {
+            refused(mode, "is not a description of a run", "--out");
+            assert_eq!(fs::read(&sidecar).expect("the file"), b"the only copy of its index");
+        }
     }
 }
 
