@@ -144,7 +144,11 @@ pub fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> S
         false => writeln!(text, "budget: {global} flips in all, {local} in this node\n"),
     };
     let _ = match graphs {
-        true => writeln!(text, "nodes: its logits depend on {}, between which there are {} edges", told.neighbourhood, told.degree),
+        true => writeln!(
+            text,
+            "nodes: its logits depend on {}, between which there are {} edges",
+            told.neighbourhood, told.degree
+        ),
         false => writeln!(text, "neighbourhood: its logits depend on {} nodes", told.neighbourhood),
     };
     for ring in &told.rings {

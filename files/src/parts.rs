@@ -260,7 +260,8 @@ impl<'bytes> Reader<'bytes> {
         if let Some(graphs) = graphs.filter(|&graphs| graphs != length) {
             return Err(array.misshapen(
                 format!("has {length} numbers, but `batch` says that there are {graphs} graphs"),
-                "save one label for each graph, negative where it is unknown; without `batch`, one for each node".into(),
+                "save one label for each graph, negative where it is unknown; without `batch`, one for each node"
+                    .into(),
             ));
         }
         if graphs.is_none() && length != nodes {

@@ -168,7 +168,13 @@ impl Gathering {
     /// Of radii.
     pub fn radii<A: Shown>(question: &NodeQuestion<A>, description: Description) -> Result<Box<dyn Gathered>> {
         let key = |row: &RadiusRow<A>| row.node;
-        let store = Store::open(question.columns(RadiusRow::<A>::SCHEMA), key, &description, question.nodes.len(), question.run)?;
+        let store = Store::open(
+            question.columns(RadiusRow::<A>::SCHEMA),
+            key,
+            &description,
+            question.nodes.len(),
+            question.run,
+        )?;
         Ok(Box::new(Table::<A, RadiusRow<A>> {
             store,
             key,

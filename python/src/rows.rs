@@ -100,7 +100,8 @@ impl Rows {
 
     /// After a selection, the run was about these nodes, or these budgets.
     fn describe(&mut self) {
-        let keys: Vec<usize> = self.values().filter_map(|row| Some(row.get("node").or(row.get("graph"))?.as_u64()? as usize)).collect();
+        let keys: Vec<usize> =
+            self.values().filter_map(|row| Some(row.get("node").or(row.get("graph"))?.as_u64()? as usize)).collect();
         let Ok(mut description) = Description::read(&self.fingerprint) else { return };
         let nodes = match &mut description {
             Description::Certify(run) => (&mut run.nodes, &mut run.node_set),

@@ -168,7 +168,8 @@ pub fn rules(message_passing: &[String]) -> Result<Vec<Operator>> {
     let rule = |name: &String| {
         if name.parse().is_ok_and(|operator: Operator| operator.is_readout()) {
             return Err(miette!(
-                help = "describe the network in its file (docs/model-format.md), or pass the module to gcnproof in Python",
+                help =
+                    "describe the network in its file (docs/model-format.md), or pass the module to gcnproof in Python",
                 "--message-passing {name}: a readout belongs to the network, and only its file can say so"
             ));
         }

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use crate::certify::attacker::Attacker;
 use crate::certify::verdict::NodeResult;
-use crate::problem::{ProblemError, check_targets};
 use crate::problem::graph::Graph;
+use crate::problem::{ProblemError, check_targets};
 
 /// Decides nodes against one attacker under one budget. Radii and runs are written over it.
 pub trait Decide<A: Attacker>: Clone + Sync {

@@ -106,7 +106,9 @@ pub enum NetworkError {
         entries: usize,
     },
     /// A readout on a graph that does not say which nodes belong to which graph.
-    #[error("layer {layer} pools the nodes of each graph ({rule}), but no `batch` says which nodes belong to which graph")]
+    #[error(
+        "layer {layer} pools the nodes of each graph ({rule}), but no `batch` says which nodes belong to which graph"
+    )]
     NoBatch {
         /// Layer, from 1.
         layer: usize,

@@ -144,7 +144,9 @@ impl Operator {
             Self::Identity => 1,
             Self::Gcn | Self::MeanWithSelf | Self::SumWithSelf => graph.longest_rows().with_self,
             Self::GcnWithoutSelf | Self::Mean | Self::Sum => graph.longest_rows().neighbours,
-            Self::PoolSum | Self::PoolMean => (0..graph.target_count()).map(|g| graph.nodes_of(g).len()).max().unwrap_or(0),
+            Self::PoolSum | Self::PoolMean => {
+                (0..graph.target_count()).map(|g| graph.nodes_of(g).len()).max().unwrap_or(0)
+            }
             Self::Matrix(_) | Self::Polynomial(..) => {
                 let matrix = self.matrix(graph);
                 (0..matrix.rows()).map(|i| matrix.row(i).0.len()).max().unwrap_or(0)

@@ -32,7 +32,9 @@ impl<'a> EdgeStatement<'a> {
             return Err(Reason::Normalised("proofs against removed edges"));
         }
         if graph.batch.is_some() {
-            return Err(Reason::Files("graphs are classified, and there are no proofs against removed edges then".into()));
+            return Err(Reason::Files(
+                "graphs are classified, and there are no proofs against removed edges then".into(),
+            ));
         }
         let network = EdgeNetwork::new(graph, model, &header.message_passing)?;
         let nodes = graph.adjacency.rows as u32;

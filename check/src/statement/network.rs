@@ -68,7 +68,9 @@ pub struct Network<'a> {
 fn rules<'r>(number: usize, layer: &'r LayerFile, stated: &'r str) -> Result<Vec<&'r str>, Reason> {
     if layer.operators.is_empty() {
         if is_readout(stated) {
-            return Err(Reason::Header(format!("the readout {stated} of layer {number}, which the model does not name")));
+            return Err(Reason::Header(format!(
+                "the readout {stated} of layer {number}, which the model does not name"
+            )));
         }
         return Ok(vec![stated]);
     }

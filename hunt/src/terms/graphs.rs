@@ -70,7 +70,12 @@ fn with_readouts(mut network: Description, rows: (usize, usize), classes: usize,
             let weight = (0..inputs * outputs).map(|_| style.draw(random)).collect();
             terms.push(Term { weight: (!passes_on).then_some(weight), ..term });
         }
-        Layer { terms, bias: bias(rows, outputs, style, random), linear: vec![last || random.percent(30); outputs], outputs }
+        Layer {
+            terms,
+            bias: bias(rows, outputs, style, random),
+            linear: vec![last || random.percent(30); outputs],
+            outputs,
+        }
     };
     let pool = |random: &mut Random| random.pick(&["pool-sum", "pool-mean"]);
     for readout in 0..readouts {

@@ -213,14 +213,12 @@ fn a_readout_has_a_row_for_each_graph() {
     let mut operators = Operators::new(&batched, &[]);
     for (rule, entries) in [("pool-sum", [1.0, 1.0, 1.0]), ("pool-mean", [0.5, 1.0, 0.5])] {
         let [a, b, c] = entries;
-        let expected = [
-            [a, a, 0.0, 0.0, 0.0],
-            [0.0, 0.0, b, 0.0, 0.0],
-            [0.0, 0.0, 0.0, c, c],
-            [0.0; 5],
-            [0.0; 5],
-        ];
-        assert_eq!(dense(&operators.operator(rule, &Work::lines().line()).unwrap()), expected.map(|row| row.to_vec()), "{rule}");
+        let expected = [[a, a, 0.0, 0.0, 0.0], [0.0, 0.0, b, 0.0, 0.0], [0.0, 0.0, 0.0, c, c], [0.0; 5], [0.0; 5]];
+        assert_eq!(
+            dense(&operators.operator(rule, &Work::lines().line()).unwrap()),
+            expected.map(|row| row.to_vec()),
+            "{rule}"
+        );
     }
     assert!(operators.operator("poly(pool-sum;0,1)", &Work::lines().line()).is_err());
     assert!(Operators::new(&plain, &[]).operator("pool-sum", &Work::lines().line()).is_err());
