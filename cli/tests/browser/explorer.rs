@@ -217,6 +217,7 @@ fn a_map_of_twenty_thousand_nodes_moves_without_delay() {
         let flips = (0..attacked).map(|i| Flip { node: n as u32, attribute: i as u32 }).collect();
         RadiusRecord {
             node: n as u64,
+            graphs: false,
             label: Some(n as u64 % 3),
             predicted: mix(n) % 3,
             degree: graph.degree(n) as u64,
