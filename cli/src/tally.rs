@@ -149,8 +149,9 @@ impl Tally {
             _ => Vec::new(),
         };
         let of = run.and_then(Description::nodes).map(|(count, set)| set.map_or(count, |set| set.of));
-        let of = graph.map(Graph::node_count).or(of);
-        let population = Population::new(ids, of);
+        let of = graph.map(Graph::target_count).or(of);
+        let targets = run.map_or("nodes", Description::targets);
+        let population = Population::new(ids, of).of_graphs(targets == "graphs");
         let command = run.map(|run| command_of(run, Some(&population)));
         let mut text = format!("{}\n", source.path.display());
         if let Some(command) = &command {
@@ -168,7 +169,7 @@ impl Tally {
                 let _ = writeln!(text, "{}\n", population.words());
                 let parts = self.parts(rows.iter().map(Facts::of_verdict), &population, graph)?;
                 let lines: Vec<VerdictLine> = parts.iter().map(|part| VerdictLine::new(part, rows)).collect();
-                text.push_str(&verdict_table(&lines));
+                text.push_str(&verdict_table(&lines, targets));
                 told["verdicts"] = json!(lines);
             }
             Rows::Radii(rows) => {
@@ -177,7 +178,7 @@ impl Tally {
                 let parts = self.parts(rows.iter().map(Facts::of_radius), &population, graph)?;
                 let lines: Vec<RadiusLine> = parts.iter().map(|part| RadiusLine::new(part, rows, limit)).collect();
                 let letter = run.and_then(Description::edges).map_or(Flips::WORDS.global, |_| "E");
-                text.push_str(&radius_table(&lines, letter, limit));
+                text.push_str(&radius_table(&lines, letter, limit, targets));
                 (told["limit"], told["radii"]) = (json!(limit), json!(lines));
             }
             Rows::Collective(rows) => {
@@ -347,13 +348,13 @@ fn number(x: Option<f64>, digits: usize) -> String {
     x.map_or("-".to_string(), |x| format!("{x:.digits$}"))
 }
 
-fn verdict_table(lines: &[VerdictLine]) -> String {
+fn verdict_table(lines: &[VerdictLine], targets: &str) -> String {
     let mut text = String::new();
     let width = lines.iter().map(|line| line.part.chars().count()).max().unwrap_or(0) + 2;
     let _ = writeln!(
         text,
         "{:<width$}{:>7}{:>16}{:>16}{:>16}{:>10}{:>20}{:>13}{:>9}",
-        "", "nodes", "robust", "non-robust", "undecided", "accuracy", "robust and correct", "mean margin", "witness"
+        "", targets, "robust", "non-robust", "undecided", "accuracy", "robust and correct", "mean margin", "witness"
     );
     for line in lines {
         let share = |count: usize| format!("{count} ({:.1} %)", 100.0 * count as f64 / line.nodes.max(1) as f64);
@@ -386,21 +387,22 @@ fn verdict_table(lines: &[VerdictLine]) -> String {
             );
         }
     }
-    text.push_str(
-        "\naccuracy, robust and correct: shares of the nodes with a label; mean margin: of the proved lower bounds of the worst-case \
-         margin;\nwitness: mean number of changes of the attacks\n",
+    let _ = writeln!(
+        text,
+        "\naccuracy, robust and correct: shares of the {targets} with a label; mean margin: of the proved lower bounds of the worst-case \
+         margin;\nwitness: mean number of changes of the attacks"
     );
     text
 }
 
-fn radius_table(lines: &[RadiusLine], letter: &str, limit: u64) -> String {
+fn radius_table(lines: &[RadiusLine], letter: &str, limit: u64, targets: &str) -> String {
     let mut text = String::new();
     let width = lines.iter().map(|line| line.part.chars().count()).max().unwrap_or(0) + 2;
     let _ = writeln!(
         text,
         "{:<width$}{:>7}{:>10}{:>18}{:>8}{:>16}{:>17}{:>14}",
         "",
-        "nodes",
+        targets,
         "accuracy",
         format!("mean certified {letter}"),
         "median",
@@ -425,7 +427,7 @@ fn radius_table(lines: &[RadiusLine], letter: &str, limit: u64) -> String {
     }
     let _ = writeln!(
         text,
-        "\nno {letter} above {limit} was tried: nodes that are certified up to it count with it, and the mean is then a lower bound"
+        "\nno {letter} above {limit} was tried: {targets} that are certified up to it count with it, and the mean is then a lower bound"
     );
     text
 }

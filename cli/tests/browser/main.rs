@@ -160,6 +160,7 @@ fn row(node: u64) -> NodeRecord {
     let broken = !node.is_multiple_of(3);
     let mix = |x: u64| node.wrapping_mul(6364136223846793005).wrapping_add(x.wrapping_mul(1442695040888963407)) >> 33;
     NodeRecord {
+        graphs: false,
         node,
         graphs: false,
         label: Some(node % 3),

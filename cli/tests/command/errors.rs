@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use gcnproof_files::GraphFile;
+use gcnproof_files::write::write_graph_npz;
 use gcnproof_results::read;
 use gcnproof_results::record::NodeRecord;
 use serde_json::{Value, json};
 
-use crate::text;
+use crate::{graphs, text};
 
 /// A folder with Cora, a model for it and its logits, in which commands are run.
 struct Bench(tempfile::TempDir);
@@ -369,6 +371,15 @@ fn more_wrong_files(bench: &Bench) {
         [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()
     };
     bench.write("attention.safetensors", &described("gat", [4, 2], ""));
+    bench.write("readout_wide.safetensors", &described("pool-sum", [4, 2], ""));
+    graphs::write(&bench.path("readout.safetensors"), &graphs::network("pool-sum"));
+    graphs::write(&bench.path("on_nodes.safetensors"), &graphs::network("sum"));
+    let batch = graphs::batch();
+    let unordered = GraphFile { batch: Some(vec![0, 0, 0, 2, 1, 1]), ..batch.clone() };
+    let linked = GraphFile { batch: Some(vec![0, 0, 1, 2, 3, 3]), labels: None, ..batch.clone() };
+    for (name, graph) in [("graphs.npz", batch), ("unordered.npz", unordered), ("linked.npz", linked)] {
+        write_graph_npz(&bench.path(name), &graph).unwrap();
+    }
     bench.write("turned.safetensors", &described("gcn", [2, 4], r#","bias":"b""#));
     bench.write("turned_alone.safetensors", &described("gcn", [2, 4], ""));
     std::fs::copy(bench.path("gcn.safetensors"), bench.path("trained.safetensors")).unwrap();
@@ -421,7 +432,14 @@ const TABLE: &[(&str, &str)] = &[
     ("labels that start at 1", "certify from_one.npz small.safetensors --layers encoder,classifier -Q 1"),
     ("a model as the graph of a report", "report done.csv --graph gcn.safetensors --out new.html"),
     ("a model as the graph of a summary", "summary done.csv --graph gcn.safetensors"),
+    ("graphs out of order", "certify unordered.npz readout.safetensors -Q 1"),
+    ("edges between graphs", "certify linked.npz readout.safetensors -Q 1"),
+    ("graphs for a model of nodes", "certify graphs.npz on_nodes.safetensors -Q 1"),
     ("**Models**", ""),
+    ("a readout on one graph", "certify small.npz readout_wide.safetensors -Q 1"),
+    ("removed edges of graphs", "certify graphs.npz readout.safetensors --edges remove -E 1"),
+    ("one attack on all graphs", "collective graphs.npz readout.safetensors -q 1 --budgets 1"),
+    ("a readout as an option", "certify cora.npz gcn.safetensors -Q 1 --message-passing pool-sum"),
     ("results in its place", "certify cora.npz rows.jsonl -Q 1"),
     ("the same, looked at", "inspect rows.jsonl"),
     ("SAGE layers under other names", "certify cora.npz other_sage.safetensors -Q 1"),

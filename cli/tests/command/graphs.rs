@@ -17,7 +17,7 @@ fn graphs() -> GraphFile {
     GraphFile::new(adjacency, attributes, None)
 }
 
-fn batch() -> GraphFile {
+pub fn batch() -> GraphFile {
     let labels = vec![Some(0), Some(1), None];
     GraphFile { labels: Some(labels), ..graphs() }.batched(vec![0, 0, 0, 1, 2, 2]).unwrap()
 }
@@ -32,7 +32,7 @@ fn layer(operators: &[&str], rows: usize, columns: usize, values: &[f64], bias: 
 }
 
 /// relu((A + I) X W + b), pooled, and a linear head.
-fn network(readout: &str) -> Vec<LayerFile> {
+pub fn network(readout: &str) -> Vec<LayerFile> {
     let first = [1.0, -0.5, -1.0, 0.75, 0.5, 0.25, -0.25, 1.0];
     vec![
         layer(&["sum", "identity"], 4, 2, &first, &[0.125, -0.25]),
@@ -40,7 +40,7 @@ fn network(readout: &str) -> Vec<LayerFile> {
     ]
 }
 
-fn write(path: &Path, layers: &[LayerFile]) {
+pub fn write(path: &Path, layers: &[LayerFile]) {
     write_model_safetensors(path, layers, Precision::F64, &BTreeMap::new()).unwrap();
 }
 

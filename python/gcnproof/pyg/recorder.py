@@ -125,13 +125,13 @@ class Recorder:
         rows = value.rows if value.rows in (self.nodes, self.graphs) else self.nodes
         if result.stack is not None or tuple(result.shape) != (rows, value.width) or value.rows != rows:
             raise UnsupportedModel(
-                f"The model returned a tensor of {' × '.join(map(str, result.shape))}, but there are {self.nodes} nodes in {self.graphs} graphs: only models "
-                f"that give logits for every node or for every graph are certified, not those for some of them. Remedy: {remedy}.",
+                f"The model returned a tensor of {' × '.join(map(str, result.shape))}, but the graph has {self.nodes} nodes: only models that "
+                f"give logits for every node, or for every graph of a batch, are certified, not those for some of the nodes. Remedy: {remedy}.",
                 "output",
             )
         if value.width < 2:
             raise UnsupportedModel(
-                "The model returned one number per row. Remedy: certify a classifier with one logit for each class; a single logit z is the "
+                f"The model returned one number per {'node' if rows == self.nodes else 'graph'}. Remedy: certify a classifier with one logit for each class; a single logit z is the "
                 "same as the two logits 0 and z.",
                 "output",
             )
