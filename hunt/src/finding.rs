@@ -143,7 +143,7 @@ macro_rules! counters {
             /// Findings of each kind.
             pub found: [AtomicU64; 12],
             /// Counts of each area.
-            pub areas: [AreaCounts; 7],
+            pub areas: [AreaCounts; AREAS.len()],
         }
     };
 }

@@ -85,9 +85,16 @@ impl Look<'_> {
                     continue;
                 }
             };
+            if stopped() {
+                return Ok(());
+            }
             Counts::add(&self.counts.nodes, 1);
             if let Some(message) = self.wrong(&result, truth, how) {
-                let kind = if result.verdict == Verdict::Undecided { Kind::Undecided } else { Kind::Verdict };
+                let kind = match result.verdict {
+                    Verdict::Undecided if result.limit_hit => Kind::Slow,
+                    Verdict::Undecided => Kind::Undecided,
+                    _ => Kind::Verdict,
+                };
                 self.report(kind, node, message, Value::Null);
             }
             let line = certifier.proof_line(&result, &checkers[0]);
