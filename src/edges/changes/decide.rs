@@ -100,7 +100,8 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
     } else {
         match singles.filter(|_| course.attack.is_none()) {
             Some(menu) => by_singles(asked, &menu, reference, &mut known, &mut course),
-            None => course.limit |= course.attack.is_none(),
+            // Too many changes are not a question of time.
+            None => course.limit |= course.attack.is_none() && pace.is_late(),
         }
         if course.attack.is_none() && budget.global() > 1 {
             by_search(asked, setting, reference, &mut known, &mut course);
@@ -180,7 +181,7 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
     let start = Path::default();
     let Some(menu) = Menu::new(setting, asked.node, &start, asked.pace) else {
-        course.limit = true;
+        course.limit |= asked.pace.is_late();
         return;
     };
     let root = if menu.is_listed() { None } else { Carried::new(&menu, asked.pace) };
