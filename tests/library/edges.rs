@@ -641,6 +641,7 @@ fn structure(seed: u64, result: &EdgeResult) {
                             open -= 1;
                         }
                         Step::Singles => open -= 1,
+                        Step::Listed | Step::Carried(_) => panic!("seed {seed}: leaves about other changes"),
                     }
                 }
                 assert_eq!(open, 0, "seed {seed}: a subtree is missing");
