@@ -107,7 +107,7 @@ pub fn words(budget: &EdgeBudgetRecord) -> String {
         LocalRecord::Uniform(e) => format!("{e} at a node"),
         LocalRecord::PerNode(_) => "as many at a node as its file says".into(),
     };
-    let keep = if budget.keep_one { ", every node keeps one" } else { "" };
+    let keep = if budget.keep_one && budget.attack != "insert" { ", every node keeps one" } else { "" };
     let frozen = match budget.frozen.len() {
         0 => String::new(),
         count => format!(", {count} frozen"),

@@ -31,12 +31,24 @@ pub struct EdgeCertifier {
     stop: Stop,
     /// Work is over then, where several questions share one time limit.
     until: Option<Instant>,
+    /// So many sets of changes are listed rather than bounded.
+    listed: usize,
 }
+
+/// Below about so many sets, a list is cheaper than a bound.
+const LISTED: usize = 1500;
 
 impl EdgeCertifier {
     /// A certifier of a problem: bounds and attacks only.
     pub fn new(problem: EdgeProblem) -> EdgeCertifier {
-        EdgeCertifier { problem, effort: Effort::Bounds, proofs: false, stop: Stop::default(), until: None }
+        EdgeCertifier {
+            problem,
+            effort: Effort::Bounds,
+            proofs: false,
+            stop: Stop::default(),
+            until: None,
+            listed: LISTED,
+        }
     }
 
     /// How far to go.
@@ -48,6 +60,14 @@ impl EdgeCertifier {
     /// Is what each verdict rests on to be kept ([`NodeResult::evidence`](crate::NodeResult::evidence))?
     pub fn proofs(mut self, proofs: bool) -> EdgeCertifier {
         self.proofs = proofs;
+        self
+    }
+
+    /// So many sets of changes are listed rather than bounded, where not just undirected edges are removed with one hidden layer. For tests: fewer show
+    /// what bounds do.
+    #[doc(hidden)]
+    pub fn listing(mut self, most: usize) -> EdgeCertifier {
+        self.listed = most;
         self
     }
 
@@ -135,7 +155,17 @@ impl EdgeCertifier {
             let pace = Pace::new(self.clock());
             let (effort, nodes, budget) = (self.effort, self.limits().nodes, problem.budget());
             let (node_id, proofs) = (node as u32, self.proofs);
-            let asked = Asked { stack, budget, node: node_id, reference, effort, proofs, nodes, pace: &pace };
+            let asked = Asked {
+                stack,
+                budget,
+                node: node_id,
+                reference,
+                effort,
+                proofs,
+                nodes,
+                listed: self.listed,
+                pace: &pace,
+            };
             let Decided { reference, predicted, relevant, known, course } = decide(&asked);
             let mut result = self.conclude([node, reference, predicted], relevant, known, course);
             result.contradiction = result.disagreement(problem);

@@ -69,8 +69,10 @@ impl Look<'_> {
         let means = budget(&case.means, &graph)?;
         let header = edge_header(("graph", "model"), (&network, &[]), &means, Convention::Predicted);
         let problem = EdgeProblem::new(graph, network, means).map_err(|error| error.to_string())?;
-        let how = random.pick(&[How::Complete, How::Complete, How::Best]);
-        let certifier = EdgeCertifier::new(problem).effort(how.effort()).proofs(true).stop(stopped);
+        let how = random.pick(&[How::Complete, How::Complete, How::Minimize, How::Best]);
+        // Lists end most searches of small problems; without them bounds have to.
+        let most = random.pick(&[0, 2, 10, 1500]);
+        let certifier = EdgeCertifier::new(problem).effort(how.effort()).proofs(true).listing(most).stop(stopped);
         let statement = Statement::new(&case.graph, &case.model, &header).map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
         let truths = truths(case, &case.means);
@@ -83,9 +85,16 @@ impl Look<'_> {
                     continue;
                 }
             };
+            if stopped() {
+                return Ok(());
+            }
             Counts::add(&self.counts.nodes, 1);
             if let Some(message) = self.wrong(&result, truth, how) {
-                let kind = if result.verdict == Verdict::Undecided { Kind::Undecided } else { Kind::Verdict };
+                let kind = match result.verdict {
+                    Verdict::Undecided if result.limit_hit => Kind::Slow,
+                    Verdict::Undecided => Kind::Undecided,
+                    _ => Kind::Verdict,
+                };
                 self.report(kind, node, message, Value::Null);
             }
             let line = certifier.proof_line(&result, &checkers[0]);
@@ -129,7 +138,16 @@ impl Look<'_> {
             }
             _ => {}
         }
-        for margin in &result.margins {
+        for (margin, minimum) in result.margins.iter().zip(&result.minima) {
+            let found = (minimum.as_ref(), truth.margins[margin.class].as_ref());
+            if let (Some(minimum), Some(least)) = found
+                && least.compare_f64(minimum.margin.floor_f64()) == Ordering::Less
+            {
+                return Some(format!("the minimum over {} is not attained", margin.class));
+            }
+            if how == How::Minimize && minimum.is_none() && result.verdict != Verdict::Undecided && !result.limit_hit {
+                return Some(format!("no minimum over {}", margin.class));
+            }
             let least = truth.margins[margin.class].as_ref()?;
             if least.compare_f64(margin.lower) == Ordering::Less || least.compare_f64(margin.upper) == Ordering::Greater
             {

@@ -130,7 +130,7 @@ impl<'a> Carried<'a> {
                     want(*v, rule.own_entry(degree, stack.looped(*v)));
                     if !rule.is_identity() {
                         for u in menu.world.row(*v) {
-                            want(u, rule.entry(self.entries.size(rule, *v, 0), self.entries.size(rule, u, 0)));
+                            want(u, self.entries.along(rule, *v, u));
                         }
                     }
                 }
@@ -259,8 +259,7 @@ impl<'a> Carried<'a> {
                 continue;
             }
             for &u in &senders {
-                let there = entries.size(rule, u, 0);
-                add(rule.entry(entries.size(rule, node, 0), there), u);
+                add(entries.along(rule, node, u), u);
             }
         }
         for (k, &rule) in rules.iter().enumerate().filter(|(_, rule)| rule.reads_sender()) {

@@ -7,7 +7,7 @@ use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::carried::Carried;
 use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
-use crate::edges::changes::search::{Judge, Search, is_listed, margin};
+use crate::edges::changes::search::{Judge, Search, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
@@ -29,6 +29,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) proofs: bool,
     /// Nodes of a tree.
     pub(crate) nodes: usize,
+    /// So many sets are listed rather than bounded.
+    pub(crate) listed: usize,
     pub(crate) pace: &'a Pace,
 }
 
@@ -64,8 +66,8 @@ fn predicted(stack: &Stack, node: u32, logits: &[Span]) -> usize {
 
 /// Decides a node.
 pub(crate) fn decide(asked: &Asked) -> Decided {
-    let Asked { stack, budget, node, pace, .. } = *asked;
-    let setting = Setting { stack, budget };
+    let Asked { stack, budget, listed, node, pace, .. } = *asked;
+    let setting = Setting { stack, budget, listed };
     let logits: Vec<Span> = stack.logits(node, &[]);
     let predicted = predicted(stack, node, &logits);
     let reference = asked.reference.unwrap_or(predicted);
@@ -85,7 +87,7 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
     }
     let root = Path::default();
     let one = budget.with_global(budget.global().min(1));
-    let singles = Menu::new(Setting { stack, budget: &one }, node, &root, pace);
+    let singles = Menu::new(Setting { stack, budget: &one, listed }, node, &root, pace);
     let relevant = singles.as_ref().map_or(usize::MAX >> 1, |menu| menu.flips.len());
     if let Effort::Minimize { gap, .. } = asked.effort {
         for pair in &mut known {
@@ -98,7 +100,8 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
     } else {
         match singles.filter(|_| course.attack.is_none()) {
             Some(menu) => by_singles(asked, &menu, reference, &mut known, &mut course),
-            None => course.limit |= course.attack.is_none(),
+            // Too many changes are not a question of time.
+            None => course.limit |= course.attack.is_none() && pace.is_late(),
         }
         if course.attack.is_none() && budget.global() > 1 {
             by_search(asked, setting, reference, &mut known, &mut course);
@@ -113,8 +116,8 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
 
 /// All single changes for all classes at once, and beam searches from there.
 fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known], course: &mut Course) {
-    let Asked { stack, budget, node, pace, .. } = *asked;
-    let setting = Setting { stack, budget };
+    let Asked { stack, budget, listed, node, pace, .. } = *asked;
+    let setting = Setting { stack, budget, listed };
     let mut margins: Vec<Vec<(Flip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); known.len()];
     let base: Vec<Span> = stack.logits(node, &[]);
     let mut least: Vec<f64> = known.iter().map(|pair| margin(&base, reference, pair.margin.class).lo).collect();
@@ -178,10 +181,10 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
     let start = Path::default();
     let Some(menu) = Menu::new(setting, asked.node, &start, asked.pace) else {
-        course.limit = true;
+        course.limit |= asked.pace.is_late();
         return;
     };
-    let root = if is_listed(&menu) { None } else { Carried::new(&menu, asked.pace) };
+    let root = if menu.is_listed() { None } else { Carried::new(&menu, asked.pace) };
     for at in order {
         let pair = &mut known[at];
         let class = pair.margin.class;

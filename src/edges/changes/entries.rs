@@ -86,8 +86,17 @@ impl<'a> Entries<'a> {
         self.menu.setting.stack.size(rule, node, usize::try_from(degree).unwrap_or(0))
     }
 
+    /// The entry along an edge of the graph on the path.
+    pub(crate) fn along(&self, rule: Rule, receiver: u32, sender: u32) -> f64 {
+        let there = if rule.reads_sender() { self.size(rule, sender, 0) } else { 1 };
+        rule.entry(self.size(rule, receiver, 0), there)
+    }
+
     /// The entry along an edge whose receiver has a size, over sizes of the sender.
     pub(crate) fn entry(&self, rule: Rule, receiver: usize, sender: u32, nets: RangeInclusive<i64>) -> Span {
+        if !rule.reads_size() {
+            return Span::of(1.0);
+        }
         if !rule.reads_sender() {
             return Span::of(rule.entry(receiver, 1));
         }

@@ -12,6 +12,8 @@ use crate::edges::pace::Pace;
 pub(crate) struct Setting<'a> {
     pub(crate) stack: &'a Stack,
     pub(crate) budget: &'a EdgeBudget,
+    /// So many sets are listed rather than bounded.
+    pub(crate) listed: usize,
 }
 
 /// What a path through a tree has decided.
@@ -187,6 +189,13 @@ impl<'a> Menu<'a> {
         flips.sort_unstable_by_key(|flip| flip.edge);
         self.flips = flips;
         Some(())
+    }
+
+    /// Are the sets so few that they are listed?
+    pub(crate) fn is_listed(&self) -> bool {
+        self.flips.is_empty()
+            || self.sets() <= self.setting.listed.max(1)
+            || self.budget <= 1 && self.setting.listed > 0
     }
 
     /// Sets of at most so many open changes as there may be, the empty one too.

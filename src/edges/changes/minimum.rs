@@ -4,7 +4,7 @@ use crate::edges::budget::Edge;
 use crate::edges::changes::carried::Carried;
 use crate::edges::changes::menu::{Menu, Path};
 use crate::edges::changes::prices::priced;
-use crate::edges::changes::search::{DEPTH, EVALUATION, Judge, each_set, is_listed};
+use crate::edges::changes::search::{DEPTH, EVALUATION, Judge, each_set};
 use crate::edges::minimum::EdgeMinimum;
 use crate::edges::pace::Pace;
 use crate::edges::search::Halt;
@@ -63,7 +63,7 @@ impl ChangeMinimum<'_> {
         self.visited += 1;
         let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace)?;
         self.offer(menu.with(&[]));
-        if is_listed(&menu) {
+        if menu.is_listed() {
             let pace = self.pace;
             let listed = each_set(&menu, |set| {
                 self.offer(menu.with(set));

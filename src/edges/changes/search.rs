@@ -12,9 +12,6 @@ use crate::edges::pace::Pace;
 use crate::edges::search::{Halt, Step};
 use crate::number::dyadic::Dyadic;
 
-/// Sets that are listed rather than bounded.
-const LISTED: usize = 1500;
-
 /// Splits on a path, at most.
 pub(crate) const DEPTH: usize = 900;
 
@@ -94,11 +91,6 @@ impl Judge<'_> {
     }
 }
 
-/// Are the sets of a path so few that they are listed?
-pub(crate) fn is_listed(menu: &Menu) -> bool {
-    menu.budget <= 1 || menu.flips.is_empty() || menu.sets() <= LISTED
-}
-
 /// The sets of a path, one after the other, each as places of open changes; `look` says whether to go on.
 pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), Halt>) -> Result<(), Halt> {
     let mut set: Vec<Flip> = Vec::new();
@@ -171,7 +163,7 @@ impl Search<'_> {
         }
         self.visited += 1;
         let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace).ok_or(Halt::Limit)?;
-        if is_listed(&menu) {
+        if menu.is_listed() {
             self.list(&menu)?;
             return Ok(Looked::Closed(Step::Listed));
         }
