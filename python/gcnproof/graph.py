@@ -211,9 +211,10 @@ class Graph:
                 self._labels,
                 self._names,
                 self.normalised,
-                self._groups,
                 self._batch,
             )
+            if self._groups is not None:
+                self._handle = self._handle.grouped(self._groups)
         return self._handle
 
     @property

@@ -69,9 +69,8 @@ impl Graph {
     /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[new]
-    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs. Where attributes
-    /// are one-hot, `groups` has the group of each.
-    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, groups=None, batch=None))]
+    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs.
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None))]
     fn new(
         py: Python,
         adjacency: Csr,
@@ -79,7 +78,6 @@ impl Graph {
         labels: Option<PyArrayLike1<i64, AllowTypeChange>>,
         names: (Names, Names, Names),
         normalised: Option<u32>,
-        groups: Option<Vec<i64>>,
         batch: Option<Bound<PyAny>>,
     ) -> PyResult<Graph> {
         let normalisation = match normalised {
@@ -111,14 +109,17 @@ impl Graph {
         let file =
             GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
         let mut file = file.normalised(normalisation);
-        if let Some(groups) = groups {
-            file =
-                file.grouped(&groups).map_err(|(problem, remedy)| wrong(py, &format!("groups {problem}"), &remedy))?;
-        }
         if let Some(batch) = batch {
             let remedy = "give the graph of each node, ascending from 0, without edges between graphs";
             file = file.batched(ids(&batch)?).map_err(|problem| wrong(py, &problem, remedy))?;
         }
+        Ok(Graph(Arc::new(PlainGraph::from_file(file))))
+    }
+
+    /// The same graph with one-hot attributes: the group of each, negative for one that is in none.
+    fn grouped(&self, py: Python, groups: Vec<i64>) -> PyResult<Graph> {
+        let grouped = self.0.file().ungrouped().grouped(&groups);
+        let file = grouped.map_err(|(problem, remedy)| wrong(py, &format!("groups {problem}"), &remedy))?;
         Ok(Graph(Arc::new(PlainGraph::from_file(file))))
     }
 

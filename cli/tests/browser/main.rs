@@ -162,7 +162,6 @@ fn row(node: u64) -> NodeRecord {
     NodeRecord {
         graphs: false,
         node,
-        graphs: false,
         label: Some(node % 3),
         predicted: mix(1) % 3,
         reference: mix(1) % 3,
