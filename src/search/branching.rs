@@ -103,7 +103,11 @@ pub(super) fn row_split(search: &PairSearch, branch: &Branch, suggestion: &Sugge
 pub(super) fn few_left(search: &PairSearch, branch: &Branch) -> bool {
     let nodes = search.workspace.slice.nodes(1);
     // A tree that stays small is best split where its bound is loosest.
-    if branch.serial < PATIENCE || nodes.len().saturating_mul(search.prepared.graph().attribute_count()) > 1024 {
+    let graph = search.prepared.graph();
+    let entries = nodes.len().saturating_mul(graph.attribute_count());
+    // Of all changes of categories few are those of a row.
+    let many = if graph.categories().is_some() { 1 << 15 } else { 1 << 10 };
+    if branch.serial < PATIENCE || entries > many {
         return false;
     }
     let budget = search.prepared.budget();
