@@ -209,6 +209,8 @@ impl Case {
             adjacency: pattern(keep.len(), &rows(&self.graph.adjacency)),
             attributes: pattern(self.attributes(), &attributes),
             normalisation: self.graph.normalisation,
+            // A batch is never cut.
+            batch: self.graph.batch.clone().filter(|batch| batch.len() == keep.len()),
             labels,
             ..bare()
         };

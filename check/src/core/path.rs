@@ -38,9 +38,8 @@ impl Path {
     /// A row gets one category of a group: the other changes of it are not made.
     fn exclude_others(&mut self, node: u32, attribute: u32, graph: &GraphFile) {
         let Some(categories) = &graph.categories else { return };
-        let others = (0..).zip(categories.changes()).map(|(at, _): (u32, _)| categories.attributes() as u32 + at);
-        for other in others.filter(|&other| categories.exclude_each_other(attribute, other)) {
-            if categories.applies(node, other) {
+        for other in categories.attributes() as u32..graph.attributes.columns as u32 {
+            if categories.exclude_each_other(attribute, other) && categories.applies(node, other) {
                 insert(&mut self.decided.fixed, (node, other));
             }
         }

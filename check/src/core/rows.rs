@@ -274,8 +274,7 @@ impl Free<'_> {
                 beyond(losses(&scales, added, removed, [&whole[0], &whole[1]], left, &limits), least)
             }
         };
-        let Some((base, corners)) = found else { return Ok(None) };
-        let corners: Vec<(usize, IBig)> = corners;
+        let Some((base, corners)): Option<(IBig, Vec<(usize, IBig)>)> = found else { return Ok(None) };
         let corner = |pair: &[(usize, IBig)]| {
             let [(before, low), (flips, high)] = pair else { return None };
             let loss = Dyadic::new(high.clone(), exponent);
@@ -382,8 +381,7 @@ impl Free<'_> {
 
     /// The menu of a row that may also be left as it is.
     fn unforced(&self, place: usize, flips: &Flips) -> Result<Menu, Reason> {
-        let nothing = Menu { base: (0, Dyadic::ZERO), corners: Vec::new() };
-        Ok(self.menu(place, flips, 0)?.unwrap_or(nothing))
+        Ok(self.menu(place, flips, 0)?.unwrap_or(Menu { base: (0, Dyadic::ZERO), corners: Vec::new() }))
     }
 
     /// What flips of a row change in a column of what it sends, in one direction.
