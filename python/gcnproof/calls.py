@@ -177,9 +177,10 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
     said = found.Q if isinstance(found, Flips) else found._most
     limit = whole(limits[own], own, what) if own in limits else LIMIT if said is None else said
     if limit != (limit if said is None else said):
-        inside = f"Flips(Q={said})" if own == "max_Q" else f"Edges({found._kind}={said})"
+        inside = f"Flips(Q={said})" if isinstance(found, Flips) else f"Edges({found._kind}={said})"
         raise InputError(f"{own}={limit} together with {inside}: two limits", f"say one of them: {inside} means the same as {own}={said}")
-    found = dataclasses.replace(found, Q=limit) if isinstance(found, Flips) else dataclasses.replace(found, **{found._kind: limit})
+    changed: dict[str, Any] = {"Q" if isinstance(found, Flips) else found._kind: limit}
+    found = dataclasses.replace(found, **changed)
     return Asked(found, execution=execution_of(deployed, found, more), radii=True, **asked)
 
 

@@ -143,8 +143,8 @@ class Graph:
                 "Graph.from_data(data, unweight=True)",
             )
         adjacency.data[:] = 1
-        repairs = {"symmetrize": symmetrize, "unweight": unweight, "binarize": binarize}
-        return cls(adjacency, x, getattr(data, "y", None), batch=getattr(data, "batch", None), **repairs)
+        labels, batch = getattr(data, "y", None), getattr(data, "batch", None)
+        return cls(adjacency, x, labels, batch=batch, symmetrize=symmetrize, unweight=unweight, binarize=binarize)
 
     def _check_names(self) -> None:
         """Raises where names are too many or too few."""
