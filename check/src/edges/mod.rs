@@ -9,7 +9,7 @@
 //! | `scene`, `share`, `reach`, `anchor`, `bound` | the bound of a leaf with prices |
 //! | `margin` | the true network after some removals: witnesses, and leaves that are listed |
 //! | `cost` | what a leaf takes, before it is looked at |
-//! | [`changes`] | the rules for all that is not the removal of undirected edges with one hidden layer |
+//! | `changes` | the rules for all that is not the removal of undirected edges with one hidden layer |
 //! | `checker` | which rules apply, and which of the two kinds of numbers judges |
 
 mod anchor;
