@@ -133,7 +133,7 @@ class Edges:
         switch(self.keep_one_edge, "keep_one_edge")
         switch(self.directed, "directed")
         if self.candidates is not None and self._kind == "remove":
-            raise InputError("candidates beside remove", "candidates are edges that may be inserted: say insert=… or change=…")
+            raise InputError("candidates beside remove" if self.remove is not None else "candidates, but not how many edges", "candidates are edges that may be inserted: say insert=… or change=…")
         if isinstance(self.candidates, numbers.Integral):
             whole(self.candidates, "candidates", "edges apart")
 

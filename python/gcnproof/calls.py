@@ -85,7 +85,7 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
         remedy = "say how many attributes may be flipped in all (Q) and in each node (q), or Edges(remove=…) for edges"
         raise InputError(f"{name} is missing", remedy)
     if isinstance(found, Edges) and found._most is None:
-        raise InputError("E is missing", "say how many edges may be removed in all: E=5, or Edges(remove=5)")
+        raise InputError("E is missing", "say how many edges may be changed in all: E=5; or Edges(remove=5), Edges(insert=5) or Edges(change=5)")
     return Asked(found, execution=execution_of(deployed, found, more), **asked)
 
 

@@ -339,6 +339,9 @@ def _groups(groups: Any, count: int) -> list[int]:
         found = [-1] * count if listed is not None else [int(group) for group in _array(groups).ravel()]
     except (TypeError, ValueError):
         raise InputError(f"groups={groups!r}", "give one list of attributes for each group: groups=[range(0, 7), range(7, 12)]") from None
+    fractions = [value for value in np.concatenate([_array(group).ravel() for group in groups]).tolist() if value != int(value)]
+    if fractions:
+        raise InputError(f"groups have {fractions[0]}, which is no whole number", "give one list of attributes for each group: groups=[range(0, 7), range(7, 12)]")
     for group, attributes in enumerate(listed or ()):
         for attribute in attributes:
             if not 0 <= attribute < count:

@@ -176,7 +176,7 @@ class Subject:
             source, receiver = _array(edges)
             for alone in np.setdiff1d(source * count + receiver, receiver * count + source)[:1].tolist():
                 raise InputError(
-                    f"the graph is directed: there is an edge from node {alone // count} to node {alone % count}, but none back; an edge is removed in both directions",
+                    f"the graph is directed: there is an edge from node {alone // count} to node {alone % count}, but none back; edges are changed in graphs that have both directions of every edge (directed=True changes one of them)",
                     "make it undirected with torch_geometric.transforms.ToUndirected(), and train the model on that",
                 )
         for layer in self.model.layers if isinstance(self.model, Network) else ():
