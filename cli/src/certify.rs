@@ -189,7 +189,7 @@ impl Certify {
         let global = match (self.global, self.edges_global) {
             (Some(_), _) => {
                 return Err(miette!(
-                    help = "give -E with --edges remove, or -Q without --edges",
+                    help = "give -E with --edges, or -Q without it",
                     "-Q together with --edges: attacks on attributes and edges at once are not decided"
                 ));
             }

@@ -50,11 +50,11 @@ const fn exclusion(one: &'static str, other: &'static str, why: &'static str, he
     Exclusion { options: [one, other], why, help }
 }
 
-const REMOVED: &str = "with --edges the attacker removes edges, and flips no attributes";
-const EXACT: &str = "verdicts about removed edges are those of the exact network";
+const REMOVED: &str = "with --edges the attacker changes edges, and flips no attributes";
+const EXACT: &str = "verdicts about changed edges are those of the exact network";
 
 const EXCLUSIONS: [Exclusion; 21] = [
-    exclusion("--edges", "--local", REMOVED, "limit the edges removed at a node by -e, or leave --edges out"),
+    exclusion("--edges", "--local", REMOVED, "limit the edges changed at a node by -e, or leave --edges out"),
     exclusion("--edges", "--local-file", REMOVED, "give --edges-local-file, or leave --edges out"),
     exclusion("--edges", "--global", REMOVED, "give -E, the number of removed edges in all, or leave --edges out"),
     exclusion("--edges", "--max-Q", REMOVED, "give --max-E, or leave --edges out"),

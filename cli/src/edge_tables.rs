@@ -105,7 +105,7 @@ pub fn words(budget: &EdgeBudgetRecord) -> String {
     let local = match &budget.local {
         LocalRecord::Uniform(e) if *e >= u64::from(u32::MAX) => "any number at a node".into(),
         LocalRecord::Uniform(e) => format!("{e} at a node"),
-        LocalRecord::PerNode(_) => "as many at a node as its file says".into(),
+        LocalRecord::PerNode(_) => "at each node as many as its own limit".into(),
     };
     let keep = if budget.keep_one && budget.attack != "insert" { ", every node keeps one" } else { "" };
     let frozen = match budget.frozen.len() {

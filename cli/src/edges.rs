@@ -114,7 +114,7 @@ impl EdgeArguments {
             (None, None) => Ok(false),
             (None, Some(option)) => Err(miette!(
                 help = "to let the attacker remove edges, add --edges remove; flips of attributes are limited by -Q and -q",
-                "{option} is about removed edges, and without --edges the attacker changes attributes"
+                "{option} is about edges, and without --edges the attacker changes attributes"
             )),
             (Some(EdgeAttack::Remove), _) if self.candidates.is_some() || self.candidates_within.is_some() => {
                 Err(miette!(
