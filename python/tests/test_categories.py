@@ -109,3 +109,13 @@ def test_files_keep_groups(tmp_path):
     network.save(tmp_path / "model.safetensors")
     rows = gcnproof.certify(tmp_path / "model.safetensors", read, gcnproof.Categories(Q=2, q=2))
     assert [row.verdict for row in rows] == [row.verdict for row in gcnproof.certify(network, graph, gcnproof.Categories(Q=2, q=2, groups=groups))]
+
+
+def test_other_groups_than_those_of_the_graph(tmp_path):
+    """A network that was read on a graph with groups is widened anew for others."""
+    graph, network, groups, _ = problem(0)
+    terms = [gcnproof.Term("x", rule, network.layers[0].terms[0].weight) for rule in ("gcn", "identity")]
+    network = gcnproof.Network([gcnproof.Layer("hidden", terms), network.layers[1]])
+    wanted = gcnproof.certify(network, graph, gcnproof.Categories(Q=2, q=1, groups=groups[:1]), minimize=True)
+    found = gcnproof.certify(network, graph.grouped(groups), gcnproof.Categories(Q=2, q=1, groups=groups[:1]), minimize=True)
+    assert [row.margins for row in found] == [row.margins for row in wanted]

@@ -183,8 +183,11 @@ impl Network {
     /// If weights of two categories differ by more than a float can say.
     pub fn with_categories(mut self, graph: &Graph) -> Result<Network, NetworkError> {
         let Some(categories) = graph.categories() else { return Ok(self) };
+        // What was widened for other groups is widened anew from the model's own layer.
+        let own = self.plain.take().unwrap_or_else(|| Arc::new(self.layers[0].clone()));
         let first = &mut self.layers[0];
-        self.plain = Some(Arc::new(first.clone()));
+        first.clone_from(&own);
+        self.plain = Some(own);
         let plain = DenseMatrix {
             rows: first.weight.rows(),
             columns: first.weight.columns(),

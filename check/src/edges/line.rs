@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use gcnproof_files::GraphFile;
 use serde::{Deserialize, Serialize};
 
 use crate::accepted::Accepted;
@@ -184,6 +185,28 @@ pub struct EdgeNodeProof {
     pub class: u32,
     /// Only what the header states is proved: robust or not against these removals.
     pub claim: EdgeClaim,
+}
+
+impl EdgeNodeProof {
+    /// Refuses a node or a class that does not exist, and another class than the node's label where that is asked for.
+    pub(crate) fn require_reference(
+        &self,
+        graph: &GraphFile,
+        classes: usize,
+        convention: Convention,
+    ) -> Result<(), Reason> {
+        if self.id as usize >= graph.attributes.rows {
+            return Err(Reason::Node);
+        }
+        if self.class as usize >= classes {
+            return Err(Reason::Class(self.class));
+        }
+        let label = graph.labels.as_ref().and_then(|labels| labels[self.id as usize]);
+        match convention == Convention::Labels && label != Some(self.class) {
+            true => Err(Reason::Reference("label")),
+            false => Ok(()),
+        }
+    }
 }
 
 /// What is proved of a node.

@@ -38,7 +38,7 @@ pub fn generate(seed: u64, number: u64) -> Result<TermCase, String> {
     while on_nodes.layers.len() > MOST_LAYERS {
         on_nodes = network(&base, width, Numbers::Any, random);
     }
-    let mut network = with_readouts(on_nodes, (base.nodes(), graphs), classes, random);
+    let mut network = with_readouts(on_nodes, RowCounts { nodes: base.nodes(), graphs }, classes, random);
     if random.percent(50) {
         tie(&base, &mut network, random);
     }
@@ -50,8 +50,15 @@ pub fn generate(seed: u64, number: u64) -> Result<TermCase, String> {
     Ok(case)
 }
 
+/// How many rows a matrix has, and how many of them are those of graphs behind a readout.
+#[derive(Clone, Copy, Debug)]
+struct RowCounts {
+    nodes: usize,
+    graphs: usize,
+}
+
 /// The same layers on nodes, then readouts and layers on graphs; `rows` are all, and those of graphs.
-fn with_readouts(mut network: Description, rows: (usize, usize), classes: usize, random: &mut Random) -> Description {
+fn with_readouts(mut network: Description, rows: RowCounts, classes: usize, random: &mut Random) -> Description {
     let nodes = network.layers.len();
     if random.percent(60) {
         // Otherwise what the last convolution gives is pooled as it is.
@@ -107,10 +114,14 @@ fn with_readouts(mut network: Description, rows: (usize, usize), classes: usize,
 }
 
 /// No bias, one for all graphs, or one for each.
-fn bias((rows, graphs): (usize, usize), outputs: usize, style: Style, random: &mut Random) -> Option<Vec<f64>> {
+fn bias(rows: RowCounts, outputs: usize, style: Style, random: &mut Random) -> Option<Vec<f64>> {
     match random.below(10) {
         0 | 1 => None,
-        2 => Some((0..rows * outputs).map(|at| if at < graphs * outputs { style.draw(random) } else { 0.0 }).collect()),
+        2 => Some(
+            (0..rows.nodes * outputs)
+                .map(|at| if at < rows.graphs * outputs { style.draw(random) } else { 0.0 })
+                .collect(),
+        ),
         _ => Some((0..outputs).map(|_| style.draw(random)).collect()),
     }
 }

@@ -207,7 +207,7 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
                 pair.open = false;
                 pair.tree = Some(tree);
                 if pair.minimum.is_none() {
-                    pair.margin.lower = search.lower.max(0.0).min(pair.margin.upper);
+                    pair.margin.lower = search.lower.max(0.0);
                 }
             }
             Err(Halt::Attack(attack)) => {
@@ -218,7 +218,7 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
             Err(Halt::Limit) => {
                 course.limit |= nodes > 0 || asked.pace.is_late();
                 if !course.limit && search.lower.is_finite() {
-                    pair.margin.lower = search.lower.min(pair.margin.upper);
+                    pair.margin.lower = search.lower;
                 }
             }
         }

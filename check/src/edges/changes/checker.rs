@@ -101,18 +101,7 @@ impl<'a> ChangeChecker<'a> {
     /// The first thing that is wrong.
     pub fn check(&self, proof: &EdgeNodeProof, meter: &Meter) -> Result<Verdict, Fault> {
         let ChangeStatement { graph, network, .. } = self.statement;
-        if proof.id as usize >= graph.attributes.rows {
-            return Err(Reason::Node.into());
-        }
-        if proof.class as usize >= network.classes {
-            return Err(Reason::Class(proof.class).into());
-        }
-        if self.statement.classes == Convention::Labels {
-            let label = graph.labels.as_ref().and_then(|labels| labels[proof.id as usize]);
-            if label != Some(proof.class) {
-                return Err(Reason::Reference("label").into());
-            }
-        }
+        proof.require_reference(graph, network.classes, self.statement.classes)?;
         meter.look()?;
         match &proof.claim {
             EdgeClaim::Robust(trees) => self.robust(proof, trees, meter),
