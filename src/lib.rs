@@ -64,6 +64,7 @@ mod explain;
 mod number;
 mod problem;
 pub mod proof;
+mod ranges;
 mod search;
 
 pub use certify::attacker::{Attacker, Grounded, Grounds, Words};
@@ -83,6 +84,7 @@ pub use problem::flip::Flip;
 pub use problem::graph::{Graph, GraphError};
 pub use problem::matrix::{MatrixError, Weights};
 pub use problem::network::{Layer, Network, NetworkError, Operator};
+pub use problem::ranges::{RangeError, Ranges};
 pub use problem::{Problem, ProblemError};
 pub use search::limits::{Limits, Stop};
 pub use sprs;

@@ -13,8 +13,19 @@ use std::path::{Path, PathBuf};
 use circles::Sources;
 
 /// From the ground up. A room imports from rooms before it alone.
-const ROOMS: [&str; 10] =
-    ["number", "problem", "deployed", "bound", "proof", "search", "certify", "edges", "collective", "explain"];
+const ROOMS: [&str; 11] = [
+    "number",
+    "problem",
+    "ranges",
+    "deployed",
+    "bound",
+    "proof",
+    "search",
+    "certify",
+    "edges",
+    "collective",
+    "explain",
+];
 
 /// These import from no other room.
 const ALONE: [&str; 1] = ["number"];

@@ -74,7 +74,7 @@ enum Outcome {
 
 fn run() -> Result<Outcome, String> {
     let mut files: Vec<PathBuf> = Vec::new();
-    let (mut graph_options, mut options) = (GraphOptions::default(), Options::default());
+    let (mut graph_options, mut options) = (GraphOptions { real: true, ..GraphOptions::default() }, Options::default());
     let mut arguments = std::env::args_os().skip(1);
     let mut expanded: Option<PathBuf> = None;
     let (mut verified, mut sample) = (false, None);

@@ -20,6 +20,7 @@ use super::edges::{self, EdgeArguments};
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::{LogitsArguments, refuse_logits};
+use super::ranges::RangeArguments;
 use super::run::{Format, RunArguments};
 use super::told::Told;
 
@@ -56,6 +57,8 @@ pub struct Certify {
     global: Option<usize>,
     #[command(flatten)]
     local: LocalArguments,
+    #[command(flatten)]
+    ranges: RangeArguments,
     /// With --edges: removed edges in all
     #[arg(
         short = 'E',
@@ -155,11 +158,13 @@ impl Certify {
                 "how many attributes may the attacker flip in all?"
             )
         })?;
-        let (graph, network, identity, part) = self.input.read_or_part()?;
+        let (graph, network, identity, part) = self.input.read_or_part(self.ranges.wanted())?;
         let ids = Ids::new(&graph, part.as_ref());
         refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
+        let budget = self.ranges.of(&graph, budget)?;
+        let budget_record = budget_record.with_ranges(&budget);
         let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
         let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;
         let bound = match self.bound {
@@ -203,7 +208,7 @@ impl Certify {
                 ));
             }
         };
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read_real()?;
         self.logits.insist(&graph, &network)?;
         let budget = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;

@@ -29,7 +29,19 @@ pub struct GraphArguments {
 impl GraphArguments {
     /// As the reader of files takes them.
     pub fn options(&self) -> GraphOptions {
-        GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight }
+        GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight, real: false }
+    }
+
+    /// The same for what leaves attributes as they are, which may then be any numbers.
+    pub fn real(&self) -> GraphOptions {
+        GraphOptions { real: true, ..self.options() }
+    }
+
+    /// The same of a graph or of a part of one whose attributes may be any numbers.
+    pub fn read_real_or_part(&self, path: &Path) -> Result<(Graph, Option<PartFile>)> {
+        let (graph, part) = read_graph_or_part(path, &self.real())?;
+        tell(path, graph.notes());
+        Ok((graph, part))
     }
 
     /// Reads a graph and tells what is worth knowing about it.
@@ -151,9 +163,19 @@ impl Input {
         Ok((graph, network, identity))
     }
 
-    /// The same of a graph or of a part of one.
-    pub fn read_or_part(&self) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
-        let (graph, part) = self.files.options.read_or_part(&self.graph)?;
+    /// The same where attributes stay as they are.
+    pub fn read_real(&self) -> Result<(Graph, Network, Identity)> {
+        let graph = read_graph(&self.graph, &self.files.options.real())?;
+        tell(&self.graph, graph.notes());
+        let (network, identity) = self.network(&graph, None)?;
+        Ok((graph, network, identity))
+    }
+
+    /// The same of a graph or of a part of one, whose attributes may be any numbers or not.
+    pub fn read_or_part(&self, real: bool) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
+        let options = &self.files.options;
+        let (graph, part) =
+            if real { options.read_real_or_part(&self.graph)? } else { options.read_or_part(&self.graph)? };
         let (network, identity) = self.network(&graph, part.as_ref())?;
         Ok((graph, network, identity, part))
     }
@@ -217,7 +239,7 @@ impl LocalArguments {
     /// The same of a graph or of a part of one. Files and lists are about all nodes of the whole graph, and so is the record.
     pub fn budget_of(&self, graph: &Graph, part: Option<&PartFile>, global: usize) -> Result<(Budget, BudgetRecord)> {
         let nodes = part.map_or(graph.node_count(), |part| part.of);
-        let attributes = graph.attribute_count();
+        let attributes = graph.budget_columns();
         let budget = match &self.local_file {
             None => Budget::uniform_of(nodes, attributes, global, self.local.flips(graph.entry_count())),
             Some(path) => Budget::per_node_of(nodes, attributes, global, &read_integers(path)?).map_err(|error| {

@@ -16,6 +16,7 @@ use super::edges::{self, EdgeArguments};
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::{LogitsArguments, refuse_logits};
+use super::ranges::RangeArguments;
 use super::run::{Format, RunArguments};
 use super::told::Told;
 
@@ -33,6 +34,8 @@ pub struct Radius {
     input: Input,
     #[command(flatten)]
     local: LocalArguments,
+    #[command(flatten)]
+    ranges: RangeArguments,
     /// Nothing above this Q is tried (in Python, nothing above 40 unless said)
     #[arg(long = "max-Q", value_name = "N", default_value_t = 1000, value_parser = input::flips, help_heading = "Budget", conflicts_with = "edges", allow_negative_numbers = true)]
     max_global: usize,
@@ -77,11 +80,13 @@ impl Radius {
     }
 
     fn flip(self) -> Result<u8> {
-        let (graph, network, identity, part) = self.input.read_or_part()?;
+        let (graph, network, identity, part) = self.input.read_or_part(self.ranges.wanted())?;
         let ids = Ids::new(&graph, part.as_ref());
         refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), 0)?;
+        let budget = self.ranges.of(&graph, budget)?;
+        let budget_record = budget_record.with_ranges(&budget);
         let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
         let run = self.run.run();
         let deployed = self.deployed.execution();
@@ -103,7 +108,7 @@ impl Radius {
     }
 
     fn remove_edges(self) -> Result<u8> {
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read_real()?;
         self.logits.insist(&graph, &network)?;
         let budget = self.edges.budget(&graph, 0, self.local.freeze_nodes.as_deref())?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;

@@ -131,7 +131,7 @@ pub fn limit_line(nodes: usize, targets: &str, effort: Option<EffortRecord>) -> 
 type Decides = fn(&NodeRecord) -> bool;
 
 /// The steps of the cascade: which rows each has decided.
-const STEPS: [(&str, Decides); 10] = [
+const STEPS: [(&str, Decides); 12] = [
     ("path bound", |row| row.reason == Reason::PathBound),
     ("paper's bound", |row| row.reason == Reason::PaperBound),
     ("anchored bound", |row| row.reason == Reason::AnchoredBound),
@@ -139,6 +139,8 @@ const STEPS: [(&str, Decides); 10] = [
     ("witness", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes == 0),
     ("column generation", |row| row.reason == Reason::ColumnGeneration),
     ("branch and price", |row| row.reason == Reason::BranchAndPrice),
+    ("linear bound", |row| row.reason == Reason::LinearBound),
+    ("branch and bound", |row| row.reason == Reason::BranchAndBound),
     ("witness of the search", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes > 0),
     ("given up at a limit", |row| row.reason == Reason::Limit),
     ("left open", |row| row.reason == Reason::BoundNotPositive),
@@ -146,9 +148,9 @@ const STEPS: [(&str, Decides); 10] = [
 
 /// The steps as people read them.
 const SHOWN: [(&str, &[&str]); 5] = [
-    ("bounds", &["path bound", "paper's bound", "anchored bound", "mixtures"]),
+    ("bounds", &["path bound", "paper's bound", "anchored bound", "mixtures", "linear bound"]),
     ("an attack", &["witness", "witness of the search"]),
-    ("search", &["column generation", "branch and price"]),
+    ("search", &["column generation", "branch and price", "branch and bound"]),
     ("given up at a limit", &["given up at a limit"]),
     ("not searched", &["left open"]),
 ];

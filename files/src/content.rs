@@ -1,6 +1,6 @@
 //! What graph files and model files contain, as plain data.
 
-use crate::{Categories, DenseMatrix, Described, Normalisation, Pattern, SparseMatrix};
+use crate::{Categories, DenseMatrix, Described, Normalisation, Pattern, SparseMatrix, Values};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ pub struct GraphOptions {
     pub symmetrize: bool,
     /// Read every nonzero weight as 1.
     pub unweight: bool,
+    /// Take attributes that are neither 0 and 1 nor these divided by the sums of their rows as the numbers that they are.
+    pub real: bool,
 }
 
 /// An attributed graph as its file has it.
@@ -22,6 +24,8 @@ pub struct GraphFile {
     pub adjacency: Pattern,
     /// Which node (row) has which attribute (column).
     pub attributes: Pattern,
+    /// If attributes are numbers, these; the columns are then powers of two that they are made of.
+    pub values: Option<Arc<Values>>,
     /// If attributes are one-hot, their groups; the columns after those of the file are changes of categories.
     pub categories: Option<Arc<Categories>>,
     /// What the network reads of them.
@@ -47,6 +51,9 @@ pub struct GraphFile {
     /// is the same. If attributes have groups, the first bytes are `gcnproof-graph-v3\n`, the number of attributes of the file,
     /// and for each of them the number of its group as u64 (2^64 - 1 if it is in none), groups being numbered in the order of
     /// their numbers in the file.
+    ///
+    /// If attributes are numbers, the first bytes are `gcnproof-graph-v4\n`; D is their number, and after the offsets and column
+    /// ids of those that are not 0 come the numbers as f64 bits.
     ///
     /// If there is a batch, these bytes follow all others: `batch\n`, and each node's graph as u64.
     pub digest: String,

@@ -6,6 +6,17 @@ use sha2::{Digest, Sha256};
 /// See [`crate::GraphFile::digest`] for the byte layout.
 pub(crate) fn graph(graph: &GraphFile) -> String {
     let GraphFile { adjacency, attributes, labels, batch, .. } = graph;
+    if let Some(values) = &graph.values {
+        let mut seal = Seal::new(b"gcnproof-graph-v4\n");
+        let matrix = values.matrix();
+        seal.number(adjacency.rows as u64);
+        seal.number(matrix.columns as u64);
+        seal.pattern(adjacency);
+        matrix.offsets.iter().for_each(|&offset| seal.number(offset as u64));
+        matrix.indices.iter().for_each(|index| seal.bytes(&index.to_le_bytes()));
+        matrix.values.iter().for_each(|value| seal.number(value.to_bits()));
+        return seal.rest(labels.as_deref(), batch.as_deref());
+    }
     let mut seal = match (graph.normalisation, &graph.categories) {
         (_, Some(categories)) => {
             let mut seal = Seal::new(b"gcnproof-graph-v3\n");
@@ -24,20 +35,7 @@ pub(crate) fn graph(graph: &GraphFile) -> String {
     seal.number(attributes.columns as u64);
     seal.pattern(adjacency);
     seal.pattern(attributes);
-    match labels {
-        None => seal.number(0),
-        Some(labels) => {
-            seal.number(1);
-            for label in labels {
-                seal.number(label.map_or(u64::MAX, u64::from));
-            }
-        }
-    }
-    if let Some(batch) = batch {
-        seal.bytes(b"batch\n");
-        batch.iter().for_each(|&of| seal.number(u64::from(of)));
-    }
-    seal.finish()
+    seal.rest(labels.as_deref(), batch.as_deref())
 }
 
 /// See [`crate::ModelFile::digest`] for the byte layout.
@@ -164,6 +162,24 @@ impl Seal {
         for index in &pattern.indices {
             self.bytes(&index.to_le_bytes());
         }
+    }
+
+    /// What follows the attributes of a graph.
+    fn rest(mut self, labels: Option<&[Option<u32>]>, batch: Option<&[u32]>) -> String {
+        match labels {
+            None => self.number(0),
+            Some(labels) => {
+                self.number(1);
+                for label in labels {
+                    self.number(label.map_or(u64::MAX, u64::from));
+                }
+            }
+        }
+        if let Some(batch) = batch {
+            self.bytes(b"batch\n");
+            batch.iter().for_each(|&of| self.number(u64::from(of)));
+        }
+        self.finish()
     }
 
     fn finish(mut self) -> String {

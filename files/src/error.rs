@@ -157,8 +157,8 @@ pub enum FileError {
          (the first: node {row}, attribute {column}, value {value})"
     )]
     #[diagnostic(help(
-        "the theory needs 0/1 attributes: `--binarize` reads every nonzero as 1; the model must then \
-         have been trained on the same 0/1 attributes"
+        "flips are of 0/1 attributes: `--binarize` reads every nonzero as 1; the model must then have been trained on \
+         the same 0/1 attributes. Attacks on edges (`--edges`) leave numbers as they are"
     ))]
     NotBinary {
         file: String,

@@ -1,9 +1,11 @@
 //! Graph files: adjacency, attributes (0/1, or these divided by the sums of their rows), labels and names from an npz file.
 
 use crate::part::{self, GraphOrPart};
-use crate::parts::{LAYOUT, Reader};
+use crate::parts::{LAYOUT, Read, Reader};
 use crate::source::{self, Kind};
-use crate::{Categories, FileError, GraphFile, GraphOptions, Normalisation, Pattern, batch, digest};
+use crate::{
+    Categories, FileError, GraphFile, GraphOptions, Normalisation, Pattern, SparseMatrix, Values, batch, digest,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,6 +51,16 @@ impl GraphFile {
         });
         let attributes = Pattern { columns, ..self.attributes };
         GraphFile { attributes, attribute_names, categories: None, ..self }.sealed()
+    }
+
+    /// The same graph, whose attributes are these numbers.
+    ///
+    /// # Errors
+    /// With the row and the column of a number that is not finite, too large or too small, or with neither if there are too many.
+    pub fn valued(self, matrix: SparseMatrix) -> Result<GraphFile, Option<(usize, u32)>> {
+        let (values, attributes) = Values::new(matrix)?;
+        let plain = GraphFile { normalisation: Normalisation::None, categories: None, ..self };
+        Ok(GraphFile { values: Some(Arc::new(values)), attributes, ..plain }.sealed())
     }
 
     /// The same with its digest.
@@ -156,13 +168,14 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
             remedy: "save attributes and adjacency of the same nodes, one row for each".into(),
         });
     }
-    let (attributes, normalisation) = reader.attributes(name, &entry, attributes, options)?;
+    let columns = attributes.columns;
+    let Read { attributes, normalisation, values } = reader.attributes(name, &entry, attributes, options)?;
     let batch = batch::read(&mut reader, &adjacency)?;
     let graphs = batch.as_deref().map(batch::count);
     let labels = reader.labels(adjacency.rows, graphs)?;
     let labels = labels.map(|labels| batch::padded(labels, graphs.unwrap_or(adjacency.rows), adjacency.rows));
     let node_names = reader.names("node_names", Some((adjacency.rows, "nodes")))?;
-    let attribute_names = reader.names("attr_names", Some((attributes.columns, "attributes")))?;
+    let attribute_names = reader.names("attr_names", Some((columns, "attributes")))?;
     let class_names = reader.names("class_names", None)?;
     if let (Some(labels), Some(names)) = (&labels, &class_names)
         && let Some(node) = labels.iter().position(|label| label.is_some_and(|label| label as usize >= names.len()))
@@ -186,6 +199,7 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
     let graph = GraphFile {
         digest: String::new(),
         categories: None,
+        values,
         adjacency,
         attributes,
         normalisation,
@@ -203,6 +217,12 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         problem,
         remedy,
     };
+    if graph.values.is_some() {
+        return Err(wrong((
+            "is given for attributes that are numbers".into(),
+            "save them as zeros and ones, or leave it out".into(),
+        )));
+    }
     if found.is_some() {
         return Err(wrong((
             "is given for a part of a graph".into(),

@@ -63,6 +63,7 @@ mod source;
 mod sparse;
 mod tensors;
 mod triplets;
+mod values;
 pub mod write;
 
 pub use categories::{Categories, CategoryChange};
@@ -82,3 +83,4 @@ pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};
 pub use tensors::TensorSource;
+pub use values::Values;

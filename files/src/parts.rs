@@ -4,8 +4,9 @@ use crate::archive::{Archive, listed};
 use crate::array::{Array, spell};
 use crate::header::Element;
 use crate::triplets::{self, Sorted};
-use crate::{FileError, GraphOptions, Normalisation, Pattern, SparseMatrix};
+use crate::{FileError, GraphOptions, Normalisation, Pattern, SparseMatrix, Values};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How to get a file of the right form, for complaints about a missing part.
 pub(crate) const LAYOUT: &str = "from PyTorch Geometric: `np.savez(path, edge_index=data.edge_index, x=data.x, y=data.y)`; or \
@@ -19,6 +20,38 @@ const EDGES: [&str; 2] = ["edge_index", "edges"];
 const ATTRIBUTES: [&str; 3] = ["x", "features", "node_features"];
 /// Classes here and there.
 const LABELS: [&str; 4] = ["labels", "y", "target", "node_labels"];
+
+/// What was read of attributes.
+pub(crate) struct Read {
+    pub attributes: Pattern,
+    pub normalisation: Normalisation,
+    /// The numbers that they are, if they are not 0 and 1.
+    pub values: Option<Arc<Values>>,
+}
+
+impl Read {
+    /// Attributes as the numbers that they are.
+    fn real(file: &str, entry: &str, matrix: SparseMatrix) -> Result<Read, FileError> {
+        match Values::new(matrix) {
+            Ok((values, attributes)) => {
+                Ok(Read { attributes, normalisation: Normalisation::None, values: Some(Arc::new(values)) })
+            }
+            Err(None) => Err(FileError::Shape {
+                file: file.into(),
+                entry: entry.into(),
+                problem: "has more numbers than can be taken exactly".into(),
+                remedy: "round the attributes to fewer digits (float16, for instance), and train on these".into(),
+            }),
+            Err(Some((row, column))) => Err(FileError::Element {
+                file: file.into(),
+                entry: entry.into(),
+                position: format!("node {row}, attribute {column}"),
+                problem: "is out of range: numbers between 2^-300 and 2^300 are taken, as sums of powers of two".into(),
+                remedy: "scale the attributes, and train on these".into(),
+            }),
+        }
+    }
+}
 
 /// The open file, which of its arrays were used, and what there is to tell.
 pub(crate) struct Reader<'bytes> {
@@ -211,15 +244,16 @@ impl<'bytes> Reader<'bytes> {
         entry: &str,
         matrix: SparseMatrix,
         options: &GraphOptions,
-    ) -> Result<(Pattern, Normalisation), FileError> {
+    ) -> Result<Read, FileError> {
         let total = matrix.entries();
+        let plain = |attributes, normalisation| Read { attributes, normalisation, values: None };
         // Where no row has two entries, only the file can say that rows are divided.
         let stated = self.optional_integers("attr_normalised")?;
         if let Some(stated) = stated.filter(|_| !options.binarize) {
             let ways = [Normalisation::Float32, Normalisation::Float64];
             let stated = ways.into_iter().find(|way| stated == [i64::from(way.bits())]);
             return match stated.filter(|way| way.divides(&matrix)) {
-                Some(normalisation) => Ok((matrix.pattern(), normalisation)),
+                Some(normalisation) => Ok(plain(matrix.pattern(), normalisation)),
                 None => Err(FileError::Shape {
                     file: file.into(),
                     entry: "attr_normalised".into(),
@@ -236,14 +270,17 @@ impl<'bytes> Reader<'bytes> {
                          entries with it",
                         normalisation.bits()
                     ));
-                    return Ok((matrix.pattern(), normalisation));
+                    return Ok(plain(matrix.pattern(), normalisation));
+                }
+                if options.real {
+                    return Read::real(file, entry, matrix);
                 }
                 let (file, entry) = (file.into(), entry.into());
                 return Err(FileError::NotBinary { file, entry, count, total, row, column, value });
             }
             self.notes.push(format!("`{entry}`: {count} of {total} attributes were read as 1 (--binarize)"));
         }
-        Ok((matrix.pattern(), Normalisation::None))
+        Ok(plain(matrix.pattern(), Normalisation::None))
     }
 
     /// The labels of the nodes; of the graphs, if there are so many.

@@ -1,6 +1,9 @@
 //! Writers of graphs and models, in the forms that this crate reads.
 
-use crate::{DenseMatrix, FileError, GraphFile, LayerFile, Normalisation, PartFile, Pattern, Precision, description};
+use crate::{
+    DenseMatrix, FileError, GraphFile, LayerFile, Normalisation, PartFile, Pattern, Precision, SparseMatrix,
+    description,
+};
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use std::collections::BTreeMap;
@@ -65,7 +68,10 @@ fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>
             &plain
         }
     };
-    npz.pattern("attr", &graph.attributes, graph.normalisation)?;
+    match &graph.values {
+        Some(values) => npz.matrix("attr", values.matrix())?,
+        None => npz.pattern("attr", &graph.attributes, graph.normalisation)?,
+    }
     if graph.normalisation.is_some() {
         npz.integers("attr_normalised", std::iter::once(u64::from(graph.normalisation.bits())))?;
     }
@@ -193,6 +199,12 @@ struct Npz {
 }
 
 impl Npz {
+    fn matrix(&mut self, prefix: &str, matrix: &SparseMatrix) -> Result<(), FileError> {
+        let values = matrix.values.iter().flat_map(|value| value.to_le_bytes());
+        self.array(&format!("{prefix}_data"), "<f8", matrix.values.len(), values)?;
+        self.places(prefix, &matrix.pattern())
+    }
+
     fn pattern(&mut self, prefix: &str, pattern: &Pattern, normalisation: Normalisation) -> Result<(), FileError> {
         let (entries, data) = (pattern.entries(), format!("{prefix}_data"));
         let values = normalisation.entries(pattern);
@@ -200,8 +212,13 @@ impl Npz {
             Normalisation::Float64 => self.array(&data, "<f8", entries, values.flat_map(f64::to_le_bytes))?,
             _ => self.array(&data, "<f4", entries, values.flat_map(|value| (value as f32).to_le_bytes()))?,
         }
+        self.places(prefix, pattern)
+    }
+
+    /// Where entries are.
+    fn places(&mut self, prefix: &str, pattern: &Pattern) -> Result<(), FileError> {
         let indices = pattern.indices.iter().flat_map(|&index| i64::from(index).to_le_bytes());
-        self.array(&format!("{prefix}_indices"), "<i8", entries, indices)?;
+        self.array(&format!("{prefix}_indices"), "<i8", pattern.entries(), indices)?;
         let offsets = pattern.offsets.iter().flat_map(|&offset| (offset as u64).to_le_bytes());
         self.array(&format!("{prefix}_indptr"), "<i8", pattern.offsets.len(), offsets)?;
         let shape = [pattern.rows, pattern.columns].map(|side| (side as u64).to_le_bytes());

@@ -134,7 +134,7 @@ impl Graph {
         unweight: bool,
     ) -> PyResult<(Graph, Vec<String>)> {
         let graph = py
-            .detach(|| input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight }))
+            .detach(|| input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight, real: false }))
             .map_err(|report| from_report(py, &report))?;
         let notes = graph.notes().iter().map(|note| format!("{}: {note}", path.display())).collect();
         Ok((Graph(Arc::new(graph)), notes))
@@ -353,7 +353,7 @@ impl Network {
 
     /// The same network on the same graph with groups of categories.
     fn on(&self, py: Python, graph: &Graph) -> PyResult<Network> {
-        let network = (*self.network).clone().with_categories(&graph.0);
+        let network = (*self.network).clone().widened(&graph.0);
         let network = network.map_err(|error| wrong(py, &error.to_string(), "use weights that are not as large"))?;
         let identity = Identity { graph: graph.0.digest().into(), ..self.identity.clone() };
         Ok(Network { network: Arc::new(network), identity, rules: self.rules.clone(), notes: self.notes.clone() })

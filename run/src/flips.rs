@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use gcnproof::proof::{header, model_file};
-use gcnproof::{Bound, Budget, Certifier, CertifierBuilder, Execution, Flip, Flips, NodeResult};
+use gcnproof::{Bound, Budget, Certifier, CertifierBuilder, Effort, Execution, Flip, Flips, NodeResult, Problem};
 use gcnproof_check::format::{Convention, Deployed, Header};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;
+use gcnproof_results::Column;
+use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::description::{BudgetRecord, Description, FlipRun, NodeSet};
-use miette::Result;
+use gcnproof_results::record::node::Tabled;
+use miette::{Result, miette};
 
 use super::deployed::rounding_note;
 use super::proofs::not_understood;
@@ -76,8 +79,33 @@ impl Answered for Flips {
     /// A certifier of a large graph is made when it is needed.
     type Prepared = ();
 
-    fn prepare(_: &NodeQuestion<Flips>) -> Result<()> {
+    fn prepare(question: &NodeQuestion<Flips>) -> Result<()> {
+        if question.budget.ranges().is_none() {
+            return Ok(());
+        }
+        if question.options.deployed.is_some() {
+            return Err(miette!(
+                help = "leave --deployed out: verdicts are those of the exact network",
+                "--deployed: attributes are moved within ranges, and the network as it runs is not decided then"
+            ));
+        }
+        if matches!(question.effort, Effort::Minimize { .. }) {
+            return Err(miette!(
+                help = "leave it out: verdicts are decided without it",
+                "--minimize: attributes are moved within ranges, and exact minima are not found then"
+            ));
+        }
+        Problem::new(question.graph.clone(), question.network.clone(), question.budget.clone()).map_err(|error| {
+            miette!(help = "give ranges that contain the values of the graph, one for each attribute", "{error}")
+        })?;
         Ok(())
+    }
+
+    fn columns(question: &NodeQuestion<Flips>) -> &'static [Column] {
+        match question.budget.ranges() {
+            Some(_) => NodeRecord::RANGED_SCHEMA,
+            None => Flips::schema(question.effort_record.exact_margins, Flips::is_deployed(question)),
+        }
     }
 
     fn decider(question: &NodeQuestion<Flips>, (): (), proofs: bool) -> Certifier {
@@ -110,6 +138,16 @@ impl Answered for Flips {
     fn note(question: &NodeQuestion<Flips>) -> Option<String> {
         let nothing = nothing_to_attack(&question.budget);
         nothing.or_else(|| rounding_note(question.options.deployed, question.network))
+    }
+
+    fn check_proofs(question: &NodeQuestion<Flips>) -> Result<()> {
+        match question.budget.ranges() {
+            None => Ok(()),
+            Some(_) => Err(miette!(
+                help = "leave --proofs out",
+                "--proofs: attributes are moved within ranges, and there are no proofs for that yet"
+            )),
+        }
     }
 
     fn header(question: &NodeQuestion<Flips>, classes: Convention) -> Header {

@@ -87,6 +87,11 @@ pub trait Answered: Tabled {
     /// What a run about radii up to a limit is.
     fn radius_description(question: &NodeQuestion<Self>, limit: usize) -> Description;
 
+    /// The columns of a file of rows.
+    fn columns(question: &NodeQuestion<Self>) -> &'static [Column] {
+        Self::schema(question.effort_record.exact_margins, Self::is_deployed(question))
+    }
+
     /// Are verdicts for the network as it runs asked for?
     fn is_deployed(_: &NodeQuestion<Self>) -> bool {
         false
@@ -95,6 +100,14 @@ pub trait Answered: Tabled {
     /// What a user should know before any node is worked on.
     fn note(_: &NodeQuestion<Self>) -> Option<String> {
         None
+    }
+
+    /// Are there proofs of what is asked?
+    ///
+    /// # Errors
+    /// If there are none.
+    fn check_proofs(_: &NodeQuestion<Self>) -> Result<()> {
+        Ok(())
     }
 
     /// What proofs state.
@@ -140,6 +153,9 @@ impl<A: Answered> NodeQuestion<'_, A> {
     pub fn verdicts(self, proofs: Option<&Path>) -> Result<Found<A>> {
         self.check()?;
         self.check_files(proofs)?;
+        if proofs.is_some() {
+            A::check_proofs(&self)?;
+        }
         let prepared = A::prepare(&self)?;
         let description = A::description(&self);
         let start = Instant::now();
@@ -149,7 +165,7 @@ impl<A: Answered> NodeQuestion<'_, A> {
         let proofs = proofs.map(|path| self.open_proofs(path)).transpose()?;
         let exact_margins = self.effort_record.exact_margins;
         let minimizes = matches!(self.effort, Effort::Minimize { .. });
-        let schema = self.columns(A::schema(exact_margins, A::is_deployed(&self)));
+        let schema = self.columns(A::columns(&self));
         self.tell_note();
         let found = Mutex::new(BTreeMap::new());
         let computed = AtomicUsize::new(0);

@@ -38,6 +38,9 @@ const ROUNDS: usize = 12;
 impl Certifier {
     /// Decides a target for the class `reference` against some of the other classes.
     pub(super) fn decide(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
+        if let Some(result) = self.decide_by_ranges(target, others) {
+            return result;
+        }
         let quickly = self.decide_by_paths(target, others, workspace);
         quickly.unwrap_or_else(|| self.decide_by_bounds(target, others, workspace))
     }
@@ -414,7 +417,12 @@ impl Certifier {
             witness: witness.map_or_else(Vec::new, |attack| sorted(attack.flips.clone())),
             deployed: None,
             evidence: None,
-            details: FlipDetails { paper_certifies: paper, anchored_certifies: anchored, masters: cost.masters },
+            details: FlipDetails {
+                paper_certifies: paper,
+                anchored_certifies: anchored,
+                masters: cost.masters,
+                values: None,
+            },
             contradiction: self.contradiction(target, pairs),
         };
         let cap = !self.graph().normalisation().is_some();

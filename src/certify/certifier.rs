@@ -15,6 +15,7 @@ use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
 use crate::problem::network::Network;
 use crate::problem::{Problem, ProblemError};
+use crate::ranges::problem::RangeProblem;
 use crate::search::limits::Stop;
 
 /// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what it
@@ -23,6 +24,8 @@ use crate::search::limits::Stop;
 pub struct Certifier {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) settings: Settings,
+    /// What targets share where attributes are moved within ranges.
+    pub(super) ranges: Option<RangeProblem>,
     /// Error bounds of the network as it runs, made when they are first asked for.
     pub(super) errors: Arc<OnceLock<ErrorTable>>,
 }
@@ -81,7 +84,8 @@ impl CertifierBuilder {
     /// Does all the work that does not depend on a target.
     pub fn build(self) -> Certifier {
         let prepared = Arc::new(Prepared::new(self.problem));
-        Certifier { prepared, settings: self.settings, errors: Arc::default() }
+        let ranges = RangeProblem::of(prepared.problem());
+        Certifier { prepared, settings: self.settings, ranges, errors: Arc::default() }
     }
 }
 
@@ -127,7 +131,9 @@ impl Certifier {
 
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Certifier {
-        Certifier { prepared: Arc::new(self.prepared.at_global(global)), errors: Arc::default(), ..self.clone() }
+        let prepared = Arc::new(self.prepared.at_global(global));
+        let ranges = RangeProblem::of(prepared.problem());
+        Certifier { prepared, ranges, errors: Arc::default(), ..self.clone() }
     }
 
     /// The graph.

@@ -54,13 +54,25 @@ impl Certifier {
         reference: impl Fn(usize) -> Option<usize> + Sync,
         done: impl Fn(NodeResult, f64) + Sync,
     ) {
+        let stopped = || self.settings.stop.is_set();
+        if self.ranges.is_some() {
+            nodes.par_iter().with_max_len(1).filter(|_| !stopped()).for_each(|&node| {
+                let (start, predicted) = (Instant::now(), self.predicted(node));
+                let target = Target { node, reference: reference(node).unwrap_or(predicted), predicted };
+                let result = self.decide_by_ranges(target, &self.others(target.reference));
+                // Cut short, perhaps: it is done again.
+                if let Some(result) = result.filter(|_| !stopped()) {
+                    done(result, start.elapsed().as_secs_f64());
+                }
+            });
+            return;
+        }
         let workspaces = Workspaces::new();
         if self.takes_paths() {
             self.prepared.prepare_paths();
         }
         // With all threads, before each of them asks for it.
         self.errors();
-        let stopped = || self.settings.stop.is_set();
         for together in nodes.chunks(TOGETHER) {
             let quickly = |&node: &usize| {
                 if stopped() {
@@ -118,6 +130,9 @@ impl Decide<Flips> for Certifier {
 
     fn at_global(&self, global: usize, nodes: &[usize]) -> Certifier {
         let certifier = Certifier::at_global(self, global);
+        if certifier.ranges.is_some() {
+            return certifier;
+        }
         if let [_] = nodes {
             return certifier.for_targets(nodes);
         }

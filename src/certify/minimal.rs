@@ -10,27 +10,8 @@ use crate::certify::deployment::witness;
 use crate::certify::verdict::{NodeResult, Reason, Verdict};
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
+pub(crate) use crate::problem::minimal::minimal;
 use crate::search::pair::{Pairs, difference, sorted};
-
-/// A witness from which nothing can be left out, and what it breaks. `changes` come with the most harmful first; `breaks` says what some
-/// of them break, if they break anything. `None` if all of them together do not.
-pub(crate) fn minimal<C: Copy, B>(changes: &[C], mut breaks: impl FnMut(&[C]) -> Option<B>) -> Option<(Vec<C>, B)> {
-    let (count, mut broken) = (0..=changes.len()).find_map(|count| Some((count, breaks(&changes[..count])?)))?;
-    let mut kept = changes[..count].to_vec();
-    // Without one change, another may have become needless as well: until a whole round leaves nothing out.
-    let mut shorter = true;
-    while shorter {
-        shorter = false;
-        for at in (0..kept.len()).rev() {
-            let left_out = kept.remove(at);
-            match breaks(&kept) {
-                Some(still) => (broken, shorter) = (still, true),
-                None => kept.insert(at, left_out),
-            }
-        }
-    }
-    Some((kept, broken))
-}
 
 impl Certifier {
     /// Leaves out of a witness what it does not need. It stays one of its kind: a negative margin stays negative, a tie stays a tie, and

@@ -10,6 +10,7 @@ pub mod deployment;
 mod many;
 pub(crate) mod minimal;
 pub mod radius;
+mod ranged;
 pub mod settings;
 mod shifted;
 pub mod verdict;

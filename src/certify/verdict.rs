@@ -53,6 +53,10 @@ pub enum Reason {
     ColumnGeneration,
     /// Every class is settled, the last by branch and price.
     BranchAndPrice,
+    /// Where attributes are moved within ranges: a bound by lines is positive for every class.
+    LinearBound,
+    /// Where attributes are moved within ranges: every class is settled, the last by branch and bound.
+    BranchAndBound,
     /// A witness makes the margin negative.
     Witness,
     /// A witness makes the margin exactly zero: a tie.
@@ -73,6 +77,8 @@ impl Reason {
             Reason::MixedBounds => "mixed_bounds",
             Reason::ColumnGeneration => "column_generation",
             Reason::BranchAndPrice => "branch_and_price",
+            Reason::LinearBound => "linear_bound",
+            Reason::BranchAndBound => "branch_and_bound",
             Reason::Witness => "witness",
             Reason::Tie => "tie",
             Reason::BoundNotPositive => "bound_not_positive",
@@ -93,7 +99,9 @@ impl Grounded for Reason {
             | Reason::AnchoredBound
             | Reason::MixedBounds
             | Reason::ColumnGeneration
-            | Reason::BranchAndPrice => Grounds::Bounds,
+            | Reason::BranchAndPrice
+            | Reason::LinearBound
+            | Reason::BranchAndBound => Grounds::Bounds,
             Reason::Witness => Grounds::Witness,
             Reason::Tie => Grounds::Tie,
             Reason::Limit => Grounds::Limit,
@@ -172,6 +180,8 @@ pub struct FlipDetails {
     pub anchored_certifies: Option<bool>,
     /// Masters that a search has solved.
     pub masters: usize,
+    /// Where attributes are moved within ranges, the values that the entries of the witness get.
+    pub values: Option<Vec<f64>>,
 }
 
 /// Everything said of one node.

@@ -137,6 +137,9 @@ impl<'a> Collective<'a> {
     ) -> Result<Collective<'a>, ProblemError> {
         let prepared = certifier.prepared();
         require_flips(prepared.graph(), "one attack on the whole graph is")?;
+        if prepared.budget().ranges().is_some() {
+            return Err(ProblemError::Ranged { what: "one attack on the whole graph is" });
+        }
         if prepared.network().has_readout() {
             return Err(ProblemError::Graphs { what: "one attack on all of them is" });
         }

@@ -12,7 +12,6 @@ use crate::edges::bound::anchors;
 use crate::edges::changes::decide::{Asked, Decided, decide};
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge};
-use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::{EdgeError, EdgeProblem};
 use crate::edges::scene::Scene;
@@ -20,6 +19,7 @@ use crate::edges::search::Step;
 use crate::edges::steps::{Course, Known, Table, by_nothing};
 use crate::edges::verdict::{EdgeClaim, EdgeReason, EdgeResult, Edges};
 use crate::problem::graph::Graph;
+use crate::problem::pace::Pace;
 use crate::search::limits::{Clock, Limits, Stop};
 
 /// Decides nodes of one edge problem: does any admissible set of changed edges change their class?

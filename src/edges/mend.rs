@@ -7,12 +7,12 @@ use crate::edges::budget::Edge;
 use crate::edges::element::element;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
-use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Branches, Step, children, prices};
 use crate::edges::verdict::EdgeResult;
+use crate::problem::pace::Pace;
 
 /// Splits that may be added to the trees of a node: each is followed by a look of the checker at the whole proof.
 const SPLITS: usize = 64;

@@ -42,6 +42,7 @@ impl Messages {
         let (mut longest, mut widest) = (0, 0);
         for n in 0..nodes {
             let present = graph.attributes().row(n);
+            let entry = graph.entry(n);
             (longest, widest) = (longest.max(present.len()), widest.max(graph.degree(n)));
             let range = n * width..(n + 1) * width;
             for (j, &b) in layer.bias.row(n).iter().enumerate() {
@@ -57,6 +58,7 @@ impl Messages {
                     for ((x, s), &w) in
                         into.iter_mut().zip(size.iter_mut()).zip(layer.weight.row(k * layer.inputs() + d as usize))
                     {
+                        let w = entry * w;
                         *x += w;
                         // What is zero throughout stays without error.
                         *s += if w == 0.0 { 0.0 } else { w.abs() + FLOOR };
@@ -65,8 +67,9 @@ impl Messages {
             }
             messages.total.push(messages.sent_size[range].iter().sum::<f64>());
         }
-        // Roundings on the way of any number: attributes, messages, units, terms, and some more.
-        let operations = layer.passing.terms() * longest + 2 * widest + (last.passing.terms() + 2) * (width + 2) + 64;
+        // Roundings on the way of any number: attributes and their entries, messages, units, terms, and some more.
+        let operations =
+            2 * layer.passing.terms() * longest + 2 * widest + (last.passing.terms() + 2) * (width + 2) + 64;
         messages.eps = gamma(4 * operations);
         let small = |values: &[f64]| values.iter().all(|x| x.abs() < LARGE);
         messages.safe = small(&messages.sent_size)

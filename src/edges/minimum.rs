@@ -6,13 +6,13 @@ use crate::certify::verdict::Minimum;
 use crate::edges::bound::{Goal, anchors, bound, meets};
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::Judge;
-use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Branches, DEPTH, EASY, children};
 use crate::edges::verdict::Edges;
 use crate::number::rounding::Enclosure;
+use crate::problem::pace::Pace;
 
 /// The worst-case margin of a class pair, exactly, and edges whose removal attains it.
 pub type EdgeMinimum = Minimum<Edges>;

@@ -21,7 +21,6 @@ mod line;
 mod mend;
 mod messages;
 mod minimum;
-mod pace;
 mod pair;
 mod problem;
 mod proof;

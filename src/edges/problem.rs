@@ -10,10 +10,10 @@ use crate::edges::changes::stack::Stack;
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
+use crate::problem::ProblemError;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network, Operator};
-use crate::problem::{ProblemError, require_flips};
 
 /// Networks whose answers to removed edges are not decided, and parts that do not fit.
 #[derive(Debug, Error)]
@@ -97,7 +97,9 @@ impl EdgeProblem {
         if network.width(1) != graph.attribute_count() {
             return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
         }
-        require_flips(&graph, "removed edges are")?;
+        if graph.categories().is_some() {
+            return Err(ProblemError::Categories { what: "removed edges are" }.into());
+        }
         if graph.batch().is_some() || network.has_readout() {
             return Err(ProblemError::Graphs { what: "removed edges are" }.into());
         }
@@ -193,8 +195,10 @@ impl EdgeProblem {
         self.shared.exact[node as usize].get_or_init(|| {
             let layer = &self.network.layers()[0];
             let present = self.graph.attributes().row(node as usize);
+            let entry = Dyadic::from(self.graph.entry(node as usize));
             let sum = |k: usize, j: usize| {
-                Dyadic::sum_of(present.iter().map(|&d| layer.weight.get(k * layer.inputs() + d as usize, j)))
+                let weights = present.iter().map(|&d| layer.weight.get(k * layer.inputs() + d as usize, j));
+                &Dyadic::sum_of(weights) * &entry
             };
             let sent = |j| self.shared.term.map_or(Dyadic::ZERO, |term| sum(term, j));
             let bias = layer.bias.row(node as usize);

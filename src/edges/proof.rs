@@ -13,11 +13,11 @@ use crate::edges::budget::{Candidates, EdgeBudget, EdgeKind};
 use crate::edges::certifier::EdgeCertifier;
 use crate::edges::element::element;
 use crate::edges::mend::Mend;
-use crate::edges::pace::Pace;
 use crate::edges::problem::is_changes;
 use crate::edges::search::Step;
 use crate::edges::verdict::{EdgeClaim, EdgeResult};
 use crate::problem::network::{Network, Operator};
+use crate::problem::pace::Pace;
 use crate::proof::{Missing, local, passing, short};
 
 /// The statement that all proofs of a file share, for a graph and a model by their digests. `rules` is one for all layers, or one per layer, where the

@@ -1,10 +1,10 @@
 //! What all class pairs share on a path: the neighbours of the target with their states, anchors and reaches (docs/math.md §18.2).
 
 use crate::edges::ground::Ground;
-use crate::edges::pace::Pace;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::reach::{Item, Reach};
 use crate::edges::rule::Rule;
+use crate::problem::pace::Pace;
 
 /// A neighbour `n` of a neighbour `m` of the target.
 #[derive(Debug)]

@@ -8,11 +8,11 @@ use crate::edges::budget::Edge;
 use crate::edges::changes::prices::ChangePrices;
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge, Single};
-use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::share::EVEN;
+use crate::problem::pace::Pace;
 
 /// An element of a tree, in preorder.
 #[derive(Clone, Debug, PartialEq)]

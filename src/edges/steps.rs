@@ -7,11 +7,11 @@ use crate::edges::bound::{Bounded, bound, even_suffices};
 use crate::edges::ground::{Path, Target};
 use crate::edges::judge::{Attack, Judge, Single, exact};
 use crate::edges::minimum::{EdgeMinimum, Minimize};
-use crate::edges::pace::Pace;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::edges::search::{Halt, Search, Step, prices};
+use crate::problem::pace::Pace;
 
 /// What is known of a class pair.
 #[derive(Debug)]

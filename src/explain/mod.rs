@@ -137,6 +137,9 @@ pub struct Explanation {
 /// If two steps contradict each other, which is a bug.
 pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, ProblemError> {
     certifier.prepared().problem().check_nodes(&[node])?;
+    if certifier.budget().ranges().is_some() {
+        return Err(ProblemError::Ranged { what: "explanations of bounds are" });
+    }
     let mut workspace = Workspace::default();
     let start = std::time::Instant::now();
     // The bounds are what is explained.

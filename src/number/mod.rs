@@ -2,3 +2,4 @@
 
 pub mod dyadic;
 pub mod rounding;
+pub(crate) mod span;

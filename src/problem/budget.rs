@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
+use crate::problem::ranges::Ranges;
 
 /// Which way an attribute may be flipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -96,6 +97,8 @@ pub struct Budget {
     frozen: Vec<bool>,
     /// Where attributes are one-hot, what may be changed in which row, and what not together.
     categories: Option<Arc<Categories>>,
+    /// Where attributes are moved within ranges instead of flipped, these.
+    ranges: Option<Arc<Ranges>>,
 }
 
 /// A budget that does not fit its graph.
@@ -133,7 +136,7 @@ pub enum BudgetError {
 impl Budget {
     /// The same local budget `q` for every node.
     pub fn uniform(graph: &Graph, global: usize, local: usize) -> Budget {
-        Budget::uniform_of(graph.node_count(), graph.attribute_count(), global, local)
+        Budget::uniform_of(graph.node_count(), graph.budget_columns(), global, local)
     }
 
     /// The same for a graph of so many nodes and attributes.
@@ -141,12 +144,12 @@ impl Budget {
     pub fn uniform_of(nodes: usize, attributes: usize, global: usize, local: usize) -> Budget {
         let local = local.min(attributes) as u32;
         let local = vec![local; nodes];
-        Budget { global, local, direction: Direction::Both, frozen: Vec::new(), categories: None }
+        Budget { global, local, direction: Direction::Both, frozen: Vec::new(), categories: None, ranges: None }
     }
 
     /// A local budget `q_n` for every node, in the order of their ids.
     pub fn per_node(graph: &Graph, global: usize, local: &[i64]) -> Result<Budget, BudgetError> {
-        Budget::per_node_of(graph.node_count(), graph.attribute_count(), global, local)
+        Budget::per_node_of(graph.node_count(), graph.budget_columns(), global, local)
     }
 
     /// The same for a graph of so many nodes and attributes.
@@ -175,6 +178,17 @@ impl Budget {
         Budget { categories: graph.categories().cloned(), ..self }
     }
 
+    /// Attributes are moved within these ranges instead of flipped.
+    #[must_use]
+    pub fn with_ranges(self, ranges: Ranges) -> Budget {
+        Budget { ranges: Some(Arc::new(ranges)), ..self }
+    }
+
+    /// The ranges that attributes are moved within, if they are not flipped.
+    pub fn ranges(&self) -> Option<&Ranges> {
+        self.ranges.as_deref()
+    }
+
     /// Restricts the flips to one direction.
     pub fn with_direction(mut self, direction: Direction) -> Budget {
         self.direction = direction;
@@ -193,7 +207,7 @@ impl Budget {
 
     /// Forbids every flip of these attributes.
     pub fn freeze_attributes(mut self, graph: &Graph, attributes: &[i64]) -> Result<Budget, BudgetError> {
-        self.frozen.resize(graph.attribute_count(), false);
+        self.frozen.resize(graph.budget_columns(), false);
         let count = graph.own_attribute_count();
         for &id in attributes {
             let slot = usize::try_from(id).ok().and_then(|d| self.frozen[..count].get_mut(d));

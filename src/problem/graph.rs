@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gcnproof_files::{Categories, GraphFile, LongestRows, Normalisation, PartFile};
+use gcnproof_files::{Categories, GraphFile, LongestRows, Normalisation, PartFile, Values};
 use sprs::{CsMatI, SpIndex, TriMatI};
 use thiserror::Error;
 
@@ -19,6 +19,7 @@ struct Parts {
     attributes: Pattern,
     normalisation: Normalisation,
     categories: Option<Arc<Categories>>,
+    values: Option<Arc<Values>>,
     /// Where whole graphs are classified: the graph of each node, and the first node of each graph.
     batch: Option<(Vec<u32>, Vec<u32>)>,
     degrees: Vec<u32>,
@@ -152,6 +153,7 @@ impl Graph {
             attributes,
             normalisation,
             categories,
+            values,
             batch,
             labels,
             node_names,
@@ -175,6 +177,7 @@ impl Graph {
             attributes,
             normalisation,
             categories,
+            values,
             batch,
             degrees,
             labels,
@@ -258,12 +261,22 @@ impl Graph {
 
     /// Attributes that the file has, and the network takes.
     pub fn own_attribute_count(&self) -> usize {
-        self.categories().map_or(self.attribute_count(), |categories| categories.attributes())
+        match (self.categories(), self.values()) {
+            (Some(categories), _) => categories.attributes(),
+            (None, Some(values)) => values.attributes(),
+            (None, None) => self.attribute_count(),
+        }
+    }
+
+    /// Columns that a budget may speak of: attributes of the file, and what they were made into.
+    #[doc(hidden)]
+    pub fn budget_columns(&self) -> usize {
+        self.attribute_count().max(self.own_attribute_count())
     }
 
     /// Of how many entries of a row a share may be changed: its attributes, or the groups of its categories.
     pub fn entry_count(&self) -> usize {
-        self.categories().map_or(self.attribute_count(), |categories| categories.group_count())
+        self.categories().map_or(self.own_attribute_count(), |categories| categories.group_count())
     }
 
     /// Who is linked to whom.
@@ -281,9 +294,34 @@ impl Graph {
         self.0.normalisation
     }
 
+    /// What an attribute that a node has counts in its row, as the network reads it: 1, or 1 divided by their number.
+    pub fn entry(&self, node: usize) -> f64 {
+        self.normalisation().entry(self.attributes().row(node).len())
+    }
+
+    /// The attributes of a node that are not 0, ascending, and what the network reads of them.
+    pub fn row_values(&self, node: usize) -> Vec<(u32, f64)> {
+        match self.values() {
+            Some(values) => {
+                let (columns, values) = values.row(node);
+                columns.iter().copied().zip(values.iter().copied()).collect()
+            }
+            None => {
+                let entry = self.entry(node);
+                self.attributes().row(node).iter().map(|&attribute| (attribute, entry)).collect()
+            }
+        }
+    }
+
     /// The groups of one-hot attributes, if they are: the attacker then changes categories instead of flipping attributes.
     pub fn categories(&self) -> Option<&Arc<Categories>> {
         self.0.categories.as_ref()
+    }
+
+    /// The numbers that the attributes are, if they are not 0 and 1; [`attributes`](Graph::attributes) then has the powers of two that
+    /// they are made of.
+    pub fn values(&self) -> Option<&Arc<Values>> {
+        self.0.values.as_ref()
     }
 
     /// The same graph, of whose attributes the network reads something else.
@@ -357,6 +395,7 @@ impl Graph {
             attributes: plain_pattern(&self.0.attributes),
             normalisation: self.0.normalisation,
             categories: self.0.categories.clone(),
+            values: self.0.values.clone(),
             batch: self.batch().map(<[u32]>::to_vec),
             labels: labels.clone(),
             node_names: node_names.clone(),

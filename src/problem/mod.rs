@@ -11,13 +11,16 @@ pub mod graph;
 pub mod layer;
 pub mod limits;
 pub mod matrix;
+pub(crate) mod minimal;
 pub mod network;
 pub mod network_error;
 pub mod objective;
 pub mod operator;
+pub(crate) mod pace;
 pub mod partition;
 pub mod passing;
 pub mod polynomial;
+pub mod ranges;
 pub mod rows;
 pub mod slice;
 
@@ -86,6 +89,21 @@ pub enum ProblemError {
         /// The attacker with its verb: `removed edges are`.
         what: &'static str,
     },
+    /// Attributes are moved within ranges, which something is not decided for.
+    #[error("attributes are moved within ranges, and {what} not decided then")]
+    Ranged {
+        /// What, with its verb: `one attack on the whole graph is`.
+        what: &'static str,
+    },
+    /// Ranges that are not those of the graph.
+    #[error(transparent)]
+    Ranges(#[from] ranges::RangeError),
+    /// Attributes are numbers, which this attacker is not decided for.
+    #[error("the attributes of the graph are numbers, and {what} not decided for such graphs")]
+    Numbers {
+        /// The attacker with its verb: `flips are`.
+        what: &'static str,
+    },
     /// Graphs are classified, which this attacker is not decided for.
     #[error("the network classifies graphs, and {what} not decided for such networks")]
     Graphs {
@@ -118,6 +136,9 @@ pub enum ProblemError {
 
 /// Refuses a graph whose attributes are not simply flipped.
 pub(crate) fn require_flips(graph: &Graph, what: &'static str) -> Result<(), ProblemError> {
+    if graph.values().is_some() {
+        return Err(ProblemError::Numbers { what });
+    }
     match (graph.categories(), graph.normalisation().is_some()) {
         (Some(_), _) => Err(ProblemError::Categories { what }),
         (None, true) => Err(ProblemError::Normalised { what }),
@@ -143,14 +164,23 @@ impl Problem {
         if network.width(1) != attributes {
             return Err(ProblemError::Attributes { network: network.width(1), graph: attributes });
         }
+        match budget.ranges() {
+            None if graph.values().is_some() => return Err(ProblemError::Numbers { what: "flips are" }),
+            Some(_) if graph.categories().is_some() => {
+                return Err(ProblemError::Categories { what: "changes within ranges are" });
+            }
+            Some(ranges) => ranges.check(&graph)?,
+            None => {}
+        }
         if graph.batch().is_some() && !network.has_readout() {
             return Err(ProblemError::NoReadout { graphs: graph.target_count() });
         }
         if budget.locals().len() != nodes {
             return Err(ProblemError::Budget { budget: budget.locals().len(), graph: nodes });
         }
-        if ![0, attributes].contains(&budget.frozen_attributes().len()) {
-            return Err(ProblemError::Frozen { budget: budget.frozen_attributes().len(), graph: attributes });
+        let columns = graph.budget_columns();
+        if ![0, columns].contains(&budget.frozen_attributes().len()) {
+            return Err(ProblemError::Frozen { budget: budget.frozen_attributes().len(), graph: columns });
         }
         if graph.categories().is_some() && budget.stated_direction() != Direction::Both {
             return Err(ProblemError::Categories { what: "additions alone, or removals alone, are" });
@@ -162,6 +192,14 @@ impl Problem {
     /// The unperturbed graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    pub(crate) fn shared_graph(&self) -> Arc<Graph> {
+        self.graph.clone()
+    }
+
+    pub(crate) fn shared_network(&self) -> Arc<Network> {
+        self.network.clone()
     }
 
     /// The network, which has as many nodes as the graph.

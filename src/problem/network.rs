@@ -23,7 +23,7 @@ pub struct Network {
     named: bool,
     /// What the layers were described as: what rounding does to the network depends on it, and nothing else.
     described: Arc<Described>,
-    /// The first layer of the model, where the one here takes changes of categories as well.
+    /// The first layer of the model, where the one here takes changes of categories as well, or numbers by their powers of two.
     plain: Option<Arc<Layer>>,
 }
 
@@ -165,7 +165,7 @@ impl Network {
         if let Some(graphs) = graph.batch().map(|_| graph.target_count()).filter(|_| !network.has_readout()) {
             return Err(NetworkError::NoReadout { graphs });
         }
-        let network = network.with_categories(graph)?;
+        let network = network.widened(graph)?;
         let Some(described) = described else { return Ok(network) };
         let nodes = graph.node_count();
         for of in &described.layers {
@@ -177,13 +177,19 @@ impl Network {
         Ok(Network { described: Arc::new(described), ..network })
     }
 
-    /// The same network, which takes changes of the graph's categories as well, if it has any.
+    /// The same network as it takes the attributes of the graph: with changes of its categories, if it has any, or with the powers of
+    /// two of its numbers.
     ///
     /// # Errors
-    /// If weights of two categories differ by more than a float can say.
-    pub fn with_categories(mut self, graph: &Graph) -> Result<Network, NetworkError> {
-        let Some(categories) = graph.categories() else { return Ok(self) };
-        // What was widened for other groups is widened anew from the model's own layer.
+    /// If weights of two categories differ by more than a float can say, or a weight times a power of two is no float.
+    pub fn widened(mut self, graph: &Graph) -> Result<Network, NetworkError> {
+        if graph.categories().is_none() && graph.values().is_none() {
+            if let Some(own) = self.plain.take() {
+                self.layers[0].clone_from(&own);
+            }
+            return Ok(self);
+        }
+        // What was widened for another graph is widened anew from the model's own layer.
         let own = self.plain.take().unwrap_or_else(|| Arc::new(self.layers[0].clone()));
         let first = &mut self.layers[0];
         first.clone_from(&own);
@@ -194,7 +200,12 @@ impl Network {
             values: first.weight.values().to_vec(),
         };
         let too_large = NetworkError::NotFinite { layer: 1, value: f64::INFINITY };
-        let (weight, terms) = categories.weights(&plain, first.operators.len()).ok_or(too_large)?;
+        let terms = first.operators.len();
+        let widened = match (graph.categories(), graph.values()) {
+            (Some(categories), _) => categories.weights(&plain, terms),
+            (None, values) => values.and_then(|values| values.weights(&plain, terms)).map(|weight| (weight, terms)),
+        };
+        let (weight, terms) = widened.ok_or(too_large)?;
         if terms > first.operators.len() {
             first.operators = first.operators.iter().cycle().take(terms).cloned().collect();
             first.passing = Arc::new(Passing::new(&square(1, &first.operators, graph)?));

@@ -11,6 +11,7 @@ mod front_door;
 mod hand_solved;
 mod proofs;
 mod pyg;
+mod ranges;
 mod reference;
 mod regressions;
 mod search_regressions;

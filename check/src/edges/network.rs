@@ -8,7 +8,7 @@ use gcnproof_files::{GraphFile, ModelFile};
 use super::number::{NumberRow, Scalar};
 use super::rule::EdgeRule;
 use crate::number::{Dyadic, Stored};
-use crate::statement::require_fit;
+use crate::statement::{first_weights, require_fit};
 use crate::verdict::Reason;
 
 /// A term of the second layer.
@@ -84,7 +84,7 @@ impl<'a> EdgeNetwork<'a> {
             linear: if first.linear.is_empty() { vec![false; width] } else { first.linear.clone() },
             classes,
             first: of_first.len(),
-            weights: Stored::all(&first.weight.values),
+            weights: Stored::all(&first_weights(graph, model, of_first.len())?.values),
             bias: Stored::all(&first.bias),
             passing,
             second_bias: Stored::all(&second.bias).into_iter().map(Stored::exact).collect(),
@@ -106,9 +106,11 @@ impl<'a> EdgeNetwork<'a> {
     /// `X_n W` of one term, added up.
     fn add(&self, node: u32, term: usize, sums: &mut [Dyadic]) {
         let (attributes, width) = (self.graph.attributes.columns, self.linear.len());
-        for &d in self.graph.attributes.row(node as usize) {
+        let present = self.graph.attributes.row(node as usize);
+        let entry = Stored::new(self.graph.normalisation.entry(present.len())).exact();
+        for &d in present {
             let weights = &self.weights[(term * attributes + d as usize) * width..][..width];
-            sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += &w.exact());
+            sums.iter_mut().zip(weights).for_each(|(sum, w)| *sum += &(&w.exact() * &entry));
         }
     }
 

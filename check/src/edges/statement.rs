@@ -7,7 +7,7 @@ use super::changes::ChangeStatement;
 use super::line::{EdgeAttack, EdgeHeader, VERSION};
 use super::network::EdgeNetwork;
 use crate::format::Convention;
-use crate::statement::{require_digests, require_flips};
+use crate::statement::require_digests;
 use crate::verdict::Reason;
 
 /// What a header speaks of: removals with one hidden layer, or other changes. Each has rules of its own.
@@ -56,7 +56,9 @@ impl<'a> RemovalStatement<'a> {
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
-        require_flips(graph, "proofs against removed edges")?;
+        if graph.categories.is_some() {
+            return Err(Reason::Categories("proofs against removed edges"));
+        }
         if graph.batch.is_some() {
             return Err(Reason::Files(
                 "graphs are classified, and there are no proofs against removed edges then".into(),

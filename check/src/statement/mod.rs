@@ -20,7 +20,7 @@ pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
 pub use links::{Link, pairs};
 pub use network::Network;
-pub(crate) use network::require_fit;
+pub(crate) use network::{first_weights, require_fit};
 pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
@@ -49,6 +49,9 @@ pub(crate) fn require_digests(
 
 /// Refuses a graph whose attributes are not simply flipped.
 pub(crate) fn require_flips(graph: &GraphFile, what: &'static str) -> Result<(), Reason> {
+    if graph.values.is_some() {
+        return Err(Reason::Numbers(what));
+    }
     match (&graph.categories, graph.normalisation.is_some()) {
         (Some(_), _) => Err(Reason::Categories(what)),
         (None, true) => Err(Reason::Normalised(what)),
@@ -95,6 +98,9 @@ impl<'a> Statement<'a> {
             return Err(Reason::Version("statements about the network as it runs"));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
+        if graph.values.is_some() {
+            return Err(Reason::Numbers("proofs against flips"));
+        }
         if header.deployed.is_some() {
             require_flips(graph, "statements about the network as it runs")?;
         }

@@ -123,7 +123,11 @@ pub(crate) fn require_fit<'r>(
         return Err(Reason::Header(format!("{} message-passing rules, {count} layers", stated.len())));
     }
     let nodes = graph.attributes.rows;
-    let attributes = graph.categories.as_ref().map_or(graph.attributes.columns, |categories| categories.attributes());
+    let attributes = match (&graph.categories, &graph.values) {
+        (Some(categories), _) => categories.attributes(),
+        (None, Some(values)) => values.attributes(),
+        (None, None) => graph.attributes.columns,
+    };
     let first = &model.layers[0];
     let taken = first.weight.rows / first.operators.len().max(1);
     if taken != attributes {
@@ -165,6 +169,24 @@ fn require_batch(graph: &GraphFile, model: &ModelFile) -> Result<(), Reason> {
     }
 }
 
+/// The weights of the first layer for all attributes: those of changes of categories, or of the powers of two of numbers, as well.
+pub(crate) fn first_weights<'m>(
+    graph: &GraphFile,
+    model: &'m ModelFile,
+    terms: usize,
+) -> Result<Cow<'m, DenseMatrix>, Reason> {
+    let own = &model.layers[0].weight;
+    let (widened, wrong) = match (&graph.categories, &graph.values) {
+        (None, None) => return Ok(Cow::Borrowed(own)),
+        (Some(categories), _) => {
+            let widened = categories.weights(own, terms).map(|widened| widened.0);
+            (widened, "weights of two categories differ by more than a float can say")
+        }
+        (None, Some(values)) => (values.weights(own, terms), "a weight times a power of two is no float"),
+    };
+    widened.map(Cow::Owned).ok_or_else(|| Reason::Files(wrong.into()))
+}
+
 impl<'a> Network<'a> {
     /// The network that a header speaks of. `matrices` are those that a `matrix:` rule may name.
     ///
@@ -181,14 +203,7 @@ impl<'a> Network<'a> {
         let attributes = graph.attributes.columns;
         let mut operators = Operators::new(graph, matrices.iter().chain(&model.matrices));
         let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
-        let first = match &graph.categories {
-            None => Cow::Borrowed(&model.layers[0].weight),
-            Some(categories) => {
-                let too_large =
-                    || Reason::Files("weights of two categories differ by more than a float can say".into());
-                Cow::Owned(categories.weights(&model.layers[0].weight, stated[0].len()).ok_or_else(too_large)?.0)
-            }
-        };
+        let first = first_weights(graph, model, stated[0].len())?;
         let (mut layers, mut inputs) = (Vec::new(), attributes);
         let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);
         let mut all_rules = Vec::new();

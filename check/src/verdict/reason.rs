@@ -173,6 +173,9 @@ pub enum Reason {
     /// Something that is not defined where attributes are one-hot.
     #[error("the graph's attributes are categories: there are no {0} for these")]
     Categories(&'static str),
+    /// Something that is not defined where attributes are numbers.
+    #[error("the graph's attributes are numbers: there are no {0} for these")]
+    Numbers(&'static str),
     /// The bound is not above zero.
     #[error("the bound is not above 0 (it lies in [{:e}, {:e}])", .0.lower, .0.upper)]
     Bound(Interval),

@@ -176,6 +176,38 @@ fn attributes_that_are_not_binary() {
 }
 
 #[test]
+fn attributes_that_are_numbers() {
+    let real = GraphOptions { real: true, ..Default::default() };
+    let weighted = small_graph().with("attr_data", f32s(&[1.0, 0.25, -3.0]));
+    let graph = parse_graph("test.npz", &weighted.bytes(), &real).unwrap();
+    let values = graph.values.as_ref().unwrap();
+    assert_eq!(values.row(0), (&[1, 3][..], &[1.0, 0.25][..]));
+    assert_eq!(values.row(2), (&[0][..], &[-3.0][..]));
+    // 1 and 1/4 are powers of two, and -3 is -4 + 1.
+    assert_eq!(
+        [graph.attributes.row(0).len(), graph.attributes.row(1).len(), graph.attributes.row(2).len()],
+        [2, 0, 2]
+    );
+    // What is written is read as the same graph.
+    let written = graph_npz("test.npz", &graph).unwrap();
+    let again = parse_graph("test.npz", &written, &real).unwrap();
+    assert_eq!((&again.digest, &again.values), (&graph.digest, &graph.values));
+    assert!(parse_graph("test.npz", &written, &GraphOptions::default()).is_err());
+    let other = small_graph().with("attr_data", f32s(&[1.0, 0.5, -3.0]));
+    assert_ne!(parse_graph("test.npz", &other.bytes(), &real).unwrap().digest, graph.digest);
+    // Zeros and ones are no numbers.
+    let plain = parse_graph("test.npz", &small_graph().bytes(), &real).unwrap();
+    assert_eq!((plain.values, plain.digest), (None, parse(&small_graph()).unwrap().digest));
+    let tiny = small_graph().with("attr_data", f32s(&[1.0, 1e-40, 1.0]));
+    assert!(parse_graph("test.npz", &tiny.bytes(), &real).is_ok());
+    let huge = small_graph().with("attr_data", f64s(&[1.0, 1e200, 1.0]));
+    let error = parse_graph("test.npz", &huge.bytes(), &real).unwrap_err().to_string();
+    assert!(error.contains("node 0, attribute 3") && error.contains("out of range"), "{error}");
+    let grouped = weighted.with("attr_groups", i32s(&[0, 0, 0, 0]));
+    assert!(parse_graph("test.npz", &grouped.bytes(), &real).unwrap_err().to_string().contains("attr_groups"));
+}
+
+#[test]
 fn directed_and_weighted_edges() {
     let directed = small_graph()
         .with("adj_data", f32s(&[1.0; 2]))
@@ -293,7 +325,7 @@ fn values_that_are_no_numbers() {
     assert!(matches!(error, FileError::NonFinite { .. }));
     refused(small_graph().with("adj_data", f32s(&[1.0, 1.0, 1.0, f32::INFINITY])), &["adj_data[3]", "inf"]);
     // --binarize and --unweight read weights, not nonsense.
-    let options = GraphOptions { binarize: true, symmetrize: true, unweight: true };
+    let options = GraphOptions { binarize: true, symmetrize: true, unweight: true, real: false };
     let nan = small_graph().with("attr_data", f32s(&[1.0, f32::NAN, 1.0])).bytes();
     assert!(matches!(parse_graph("test.npz", &nan, &options), Err(FileError::NonFinite { .. })));
     refused(small_graph().with("attr_data", npy("'|b1'", false, &[3], &[1, 2, 1])), &["attr_data[1]", "boolean"]);

@@ -26,6 +26,9 @@ pub struct FlipColumns {
     pub anchored_certifies: Option<bool>,
     /// Masters that a search has solved.
     pub masters: u64,
+    /// Where attributes are moved within ranges, the values that the entries of the witness get, in its order and separated by spaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness_values: Option<String>,
     /// On request the verdict for the network as it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<DeployedVerdict>,
@@ -69,7 +72,12 @@ const DEPLOYED: [Column; 3] = [
     Column { name: "prediction_depends", kind: Kind::OptionalBoolean },
 ];
 
+const RANGED: [Column; 1] = [Column { name: "witness_values", kind: Kind::OptionalText }];
+
 impl NodeRecord {
+    /// The columns of a file of such rows where attributes are moved within ranges.
+    pub const RANGED_SCHEMA: &'static [Column] = &joined::<21>(&COLUMNS, &RANGED);
+
     /// The columns of a file of such rows, without exact margins.
     pub const SCHEMA: &'static [Column] = &COLUMNS;
 
@@ -116,7 +124,7 @@ impl Tabled for Flips {
 
     fn schema(exact: bool, deployed: bool) -> &'static [Column] {
         const RUNS: &[Column] = &joined::<23>(NodeRecord::SCHEMA, &DEPLOYED);
-        const ALL: &[Column] = &joined::<24>(NodeRecord::EXACT_SCHEMA, &DEPLOYED);
+        const ALL: &[Column] = &joined::<25>(&joined::<24>(NodeRecord::EXACT_SCHEMA, &DEPLOYED), &RANGED);
         match (exact, deployed) {
             (false, false) => NodeRecord::SCHEMA,
             (true, false) => NodeRecord::EXACT_SCHEMA,
@@ -134,6 +142,11 @@ impl Tabled for Flips {
             paper_certifies: result.details.paper_certifies,
             anchored_certifies: result.details.anchored_certifies,
             masters: result.details.masters as u64,
+            witness_values: result
+                .details
+                .values
+                .as_ref()
+                .map(|values| values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(" ")),
             deployed: result.deployed.as_ref().map(|deployed| deployed.verdict),
             rounding,
             prediction_depends: result.deployed.as_ref().map(|deployed| deployed.prediction_depends),

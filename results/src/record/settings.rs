@@ -1,5 +1,6 @@
 //! What descriptions of runs are made of: graph and model, budgets, effort, and the class that is certified.
 
+use gcnproof::Ranges;
 use gcnproof::internals::certify::settings::{Effort, Margins};
 use gcnproof::internals::problem::budget::{Budget, Direction};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,34 @@ pub struct BudgetRecord {
     pub direction: Direction,
     /// Attributes that cannot be touched.
     pub frozen_attributes: Vec<usize>,
+    /// The values that entries may get, where they are not flipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranges: Option<RangeRecord>,
+}
+
+/// The values that entries may get. Numbers are written so that reading them gives the same floats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RangeRecord {
+    /// Those at most so far from their own.
+    Epsilon(String),
+    /// Those between two numbers for each attribute.
+    Between {
+        /// By attribute.
+        low: Vec<String>,
+        /// By attribute.
+        high: Vec<String>,
+    },
+}
+
+impl RangeRecord {
+    fn new(ranges: &Ranges) -> RangeRecord {
+        let texts = |values: &[f64]| values.iter().map(|value| format!("{value:?}")).collect();
+        match ranges {
+            Ranges::Ball(radius) => RangeRecord::Epsilon(format!("{radius:?}")),
+            Ranges::Between { low, high } => RangeRecord::Between { low: texts(low), high: texts(high) },
+        }
+    }
 }
 
 /// `q`: one for all nodes, or one for each.
@@ -134,7 +163,13 @@ impl BudgetRecord {
         let local = LocalRecord::new(budget.locals());
         let frozen = budget.frozen_attributes().iter().enumerate().filter(|(_, frozen)| **frozen);
         let frozen_attributes = frozen.map(|(attribute, _)| attribute).collect();
-        BudgetRecord { global: None, local, direction: budget.stated_direction(), frozen_attributes }
+        let ranges = budget.ranges().map(RangeRecord::new);
+        BudgetRecord { global: None, local, direction: budget.stated_direction(), frozen_attributes, ranges }
+    }
+
+    /// The same with the ranges of a budget.
+    pub fn with_ranges(self, budget: &Budget) -> BudgetRecord {
+        BudgetRecord { ranges: budget.ranges().map(RangeRecord::new), ..self }
     }
 
     /// The same with a `Q`.

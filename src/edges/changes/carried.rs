@@ -7,8 +7,8 @@ use crate::edges::changes::entries::Entries;
 use crate::edges::changes::menu::Menu;
 use crate::edges::changes::span::{Span, down};
 use crate::edges::changes::units::{Sent, Side, Units, Weights, activated, sent};
-use crate::edges::pace::Pace;
 use crate::edges::rule::Rule;
+use crate::problem::pace::Pace;
 
 /// The hidden representations, from which the margins of all class pairs are bounded.
 pub(crate) struct Carried<'a> {
@@ -202,10 +202,11 @@ impl<'a> Carried<'a> {
             stack.sent::<Span>(layer, node).to_vec()
         } else {
             use crate::problem::matrix::PatternRows;
-            let present = stack.graph.attributes().row(node as usize);
+            let (present, entry) = (stack.graph.attributes().row(node as usize), stack.graph.entry(node as usize));
             let sum = |k: usize| {
                 let weight = |&d: &u32| weights.values[k * weights.inputs + d as usize];
-                present.iter().map(weight).fold(Span::ZERO, Span::plus)
+                let sum = present.iter().map(weight).fold(Span::ZERO, Span::plus);
+                if stack.graph.normalisation().is_some() { sum.scaled(entry) } else { sum }
             };
             (0..weights.terms).map(sum).collect()
         };

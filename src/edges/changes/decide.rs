@@ -12,11 +12,11 @@ use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
 use crate::edges::minimum::EdgeMinimum;
-use crate::edges::pace::Pace;
 use crate::edges::search::Halt;
 use crate::edges::search::Step;
 use crate::edges::steps::{Course, Known};
 use crate::number::dyadic::Dyadic;
+use crate::problem::pace::Pace;
 
 /// What is asked about a node.
 pub(crate) struct Asked<'a> {

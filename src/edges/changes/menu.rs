@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::edges::budget::{Candidates, Edge, EdgeBudget};
 use crate::edges::changes::stack::Stack;
 use crate::edges::changes::world::{Arc, World, arcs};
-use crate::edges::pace::Pace;
+use crate::problem::pace::Pace;
 
 /// A network and what may be done to the edges of its graph.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use crate::edges::changes::menu::{Menu, Path};
 use crate::edges::changes::prices::priced;
 use crate::edges::changes::search::{DEPTH, EVALUATION, Judge, each_set};
 use crate::edges::minimum::EdgeMinimum;
-use crate::edges::pace::Pace;
 use crate::edges::search::Halt;
+use crate::problem::pace::Pace;
 
 /// The search for a minimum. A branch is closed by listing its sets, or by a bound that is not below a margin that was attained.
 pub(crate) struct ChangeMinimum<'a> {

@@ -8,9 +8,9 @@ use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
 use crate::edges::changes::prices::{Priced, priced};
 use crate::edges::changes::span::Span;
 use crate::edges::judge::Attack;
-use crate::edges::pace::Pace;
 use crate::edges::search::{Halt, Step};
 use crate::number::dyadic::Dyadic;
+use crate::problem::pace::Pace;
 
 /// Splits on a path, at most.
 pub(crate) const DEPTH: usize = 900;

@@ -85,8 +85,8 @@ impl Stack {
             }
         };
         if layer == 0 {
-            let one = V::of(1.0);
-            self.graph.attributes().row(node as usize).iter().for_each(|&d| add(d as usize, &one));
+            let entry = V::of(self.graph.entry(node as usize));
+            self.graph.attributes().row(node as usize).iter().for_each(|&d| add(d as usize, &entry));
         } else {
             let before = &self.network.layers()[layer - 1];
             for (i, mut h) in below().into_iter().enumerate() {

@@ -93,12 +93,15 @@ impl<'a> Levels<'a> {
                 None => {
                     // The first layer: attributes are not changed.
                     let present = network.graph.attributes.row(node as usize);
+                    let divided = network.graph.normalisation;
+                    let entry = Stored::new(divided.entry(present.len()));
                     meter.spend(4 * (present.len() * image.width()) as u64)?;
                     let (inputs, outputs) = (network.layers[at].inputs, image.outputs);
                     let sum = |number: usize| {
                         let (term, output) = (number / outputs, number % outputs);
                         let weight = |&d: &u32| image.weights[(term * inputs + d as usize) * outputs + output];
-                        present.iter().map(weight).fold(Interval::ZERO, Interval::plus)
+                        let sum = present.iter().map(weight).fold(Interval::ZERO, Interval::plus);
+                        if divided.is_some() { sum.scaled(entry) } else { sum }
                     };
                     Moved::fixed((0..image.width()).map(sum).collect())
                 }

@@ -20,7 +20,7 @@ use crate::edges::line::{
 };
 use crate::format::Convention;
 use crate::number::{Dyadic, Interval};
-use crate::statement::{require_digests, require_flips};
+use crate::statement::require_digests;
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Meter;
 
@@ -48,7 +48,9 @@ impl<'a> ChangeStatement<'a> {
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
-        require_flips(graph, "proofs against changed edges")?;
+        if graph.categories.is_some() {
+            return Err(Reason::Categories("proofs against changed edges"));
+        }
         if graph.batch.is_some() {
             return Err(Reason::Files(
                 "graphs are classified, and there are no proofs against changed edges then".into(),

@@ -125,7 +125,10 @@ fn message<N: Kept>(
         }
     };
     if layer == 0 {
-        present.iter().for_each(|&attribute| add(attribute as usize, None));
+        // Without a factor nothing is rounded.
+        let divided = network.graph.normalisation;
+        let entry = divided.is_some().then(|| N::stored(Stored::new(divided.entry(present.len()))));
+        present.iter().for_each(|&attribute| add(attribute as usize, entry.as_ref()));
     } else {
         for (input, z) in below.into_iter().enumerate() {
             let h = if network.layers[layer - 1].is_linear(input) { z } else { z.positive_part() };

@@ -7,7 +7,7 @@ use gcnproof_files::{GraphFile, ModelFile};
 use crate::edges::number::Scalar;
 use crate::edges::rule::EdgeRule;
 use crate::number::{Dyadic, Interval, Stored};
-use crate::statement::require_fit;
+use crate::statement::{first_weights, require_fit};
 use crate::verdict::Reason;
 
 /// One layer of weights.
@@ -91,7 +91,9 @@ impl<'a> ChangeNetwork<'a> {
     ) -> Result<ChangeNetwork<'a>, Reason> {
         let names = require_fit(graph, model, stated)?;
         let mut layers = Vec::new();
-        for (layer, names) in model.layers.iter().zip(&names) {
+        let first = first_weights(graph, model, names[0].len())?;
+        for (at, (layer, names)) in model.layers.iter().zip(&names).enumerate() {
+            let weight = if at == 0 { &*first } else { &layer.weight };
             let mut rules = Vec::new();
             for name in names {
                 let unknown = || {
@@ -106,10 +108,10 @@ impl<'a> ChangeNetwork<'a> {
                 rules.push(rule);
             }
             layers.push(ChangeLayer {
-                inputs: layer.weight.rows / rules.len().max(1),
+                inputs: weight.rows / rules.len().max(1),
                 outputs: layer.weight.columns,
                 rules,
-                weights: Stored::all(&layer.weight.values),
+                weights: Stored::all(&weight.values),
                 bias: Stored::all(&layer.bias),
                 linear: layer.linear.clone(),
             });

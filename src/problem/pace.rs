@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::search::limits::{Clock, Stop};
+use crate::problem::limits::{Clock, Stop};
 
 /// Multiplications between two looks at the clock: some ten microseconds.
 const BETWEEN: usize = 1 << 15;

@@ -1,0 +1,55 @@
+//! Verdicts where attributes are moved within ranges instead of flipped.
+
+use crate::certify::certifier::{Certifier, Target};
+use crate::certify::contradiction::{Contradiction, Subject};
+use crate::certify::verdict::{FlipDetails, Margin, NodeResult, Reason, Verdict};
+use crate::problem::pace::Pace;
+use crate::ranges::decide::{Asked, Decided};
+
+impl Certifier {
+    /// Decides a target if the budget has ranges.
+    pub(super) fn decide_by_ranges(&self, target: Target, others: &[usize]) -> Option<NodeResult> {
+        let problem = self.ranges.as_ref()?;
+        let (limits, pace) = (self.settings.effort.limits(), Pace::new(self.clock(1)));
+        let Target { node, reference, predicted } = target;
+        let nodes = limits.map_or(1, |limits| limits.nodes);
+        let decided = Asked { problem, target: node, reference, others, nodes, pace: &pace }.decide();
+        let Decided { margins, broken, open, branched, visited } = decided;
+        let limit = open && (limits.is_some() || pace.is_late());
+        let margins: Vec<Margin> =
+            others.iter().zip(margins).map(|(&class, [lower, upper])| Margin { class, lower, upper }).collect();
+        let (verdict, reason) = match &broken {
+            Some(broken) if broken.tie => (Verdict::NonRobust, Reason::Tie),
+            Some(_) => (Verdict::NonRobust, Reason::Witness),
+            None if !open && branched => (Verdict::Robust, Reason::BranchAndBound),
+            None if !open => (Verdict::Robust, Reason::LinearBound),
+            None if limit => (Verdict::Undecided, Reason::Limit),
+            None => (Verdict::Undecided, Reason::BoundNotPositive),
+        };
+        let contradiction = broken.as_ref().and_then(|broken| {
+            let margin = margins.iter().find(|margin| margin.class == broken.class && margin.lower > broken.upper)?;
+            let subject = Subject::Pair { node, reference, class: margin.class };
+            let bound = format!("the bound {:e}", margin.lower);
+            Some(Contradiction::new(subject, bound, format!("an attack that leaves the margin {:e}", broken.upper)))
+        });
+        let changes = broken.map_or_else(Vec::new, |broken| broken.changes);
+        let values = changes.iter().map(|change| change.value).collect();
+        Some(NodeResult {
+            node,
+            reference,
+            predicted,
+            relevant: self.neighbourhood(node),
+            verdict,
+            reason,
+            minima: vec![None; margins.len()],
+            margins,
+            search_nodes: visited,
+            limit_hit: limit,
+            witness: changes.iter().map(|change| change.entry).collect(),
+            deployed: None,
+            evidence: None,
+            details: FlipDetails { values: Some(values), ..FlipDetails::default() },
+            contradiction,
+        })
+    }
+}

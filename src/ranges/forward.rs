@@ -1,0 +1,145 @@
+//! The network on changed attributes, in floats, between floats, and exactly.
+
+use crate::number::dyadic::Dyadic;
+use crate::number::span::Span;
+use crate::problem::network::Layer;
+use crate::ranges::scene::Scene;
+
+/// An entry of the attributes gets another value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Move {
+    /// The node's place in the scene.
+    pub(crate) place: usize,
+    pub(crate) attribute: u32,
+    /// Its value.
+    pub(crate) old: f64,
+    pub(crate) new: f64,
+}
+
+/// What an evaluation needs of a number.
+pub(crate) trait Number: Clone {
+    fn of(x: f64) -> Self;
+    /// Adds `a x`.
+    fn add(&mut self, x: &Self, a: f64);
+    fn relu(&mut self);
+}
+
+impl Number for f64 {
+    fn of(x: f64) -> f64 {
+        x
+    }
+
+    fn add(&mut self, x: &f64, a: f64) {
+        *self += x * a;
+    }
+
+    fn relu(&mut self) {
+        *self = self.max(0.0);
+    }
+}
+
+impl Number for Span {
+    fn of(x: f64) -> Span {
+        Span::of(x)
+    }
+
+    fn add(&mut self, x: &Span, a: f64) {
+        *self = self.plus(x.scaled(a));
+    }
+
+    fn relu(&mut self) {
+        *self = Span { lo: self.lo.max(0.0), hi: self.hi.max(0.0) };
+    }
+}
+
+impl Number for Dyadic {
+    fn of(x: f64) -> Dyadic {
+        Dyadic::from(x)
+    }
+
+    fn add(&mut self, x: &Dyadic, a: f64) {
+        if a != 0.0 {
+            *self += &(x * &Dyadic::from(a));
+        }
+    }
+
+    fn relu(&mut self) {
+        *self = std::mem::replace(self, Dyadic::ZERO).relu();
+    }
+}
+
+/// `x W_k` of a row of attributes, for all terms.
+pub(crate) fn sent<N: Number>(first: &Layer, row: &[(u32, f64)]) -> Vec<N> {
+    let (inputs, outputs, terms) = (first.inputs(), first.outputs(), first.passing.terms());
+    let mut sums = vec![N::of(0.0); terms * outputs];
+    for &(attribute, value) in row {
+        let value = N::of(value);
+        for term in 0..terms {
+            let weights = first.weight.row(term * inputs + attribute as usize);
+            sums[term * outputs..][..outputs].iter_mut().zip(weights).for_each(|(sum, &w)| sum.add(&value, w));
+        }
+    }
+    sums
+}
+
+impl Scene<'_> {
+    /// The pre-activations of all representations from 2 to the top, after some changes: by place, then by unit.
+    pub(crate) fn forward<N: Number>(&self, moves: &[Move], base: impl Fn(usize) -> Vec<N>) -> Vec<Vec<N>> {
+        let first = self.problem.layer(1);
+        let (inputs, outputs, terms) = (first.inputs(), first.outputs(), first.passing.terms());
+        let nodes = self.slice.nodes(1);
+        let mut sums: Vec<Vec<N>> = nodes.iter().map(|&node| base(node as usize)).collect();
+        for change in moves {
+            let (new, old) = (N::of(change.new), N::of(-change.old));
+            for term in 0..terms {
+                let weights = first.weight.row(term * inputs + change.attribute as usize);
+                for (sum, &w) in sums[change.place][term * outputs..][..outputs].iter_mut().zip(weights) {
+                    sum.add(&new, w);
+                    sum.add(&old, w);
+                }
+            }
+        }
+        let mut all: Vec<Vec<N>> = Vec::with_capacity(self.slice.top() - 1);
+        for l in 1..self.slice.top() {
+            let layer = self.problem.layer(l);
+            let outputs = layer.outputs();
+            if l > 1 {
+                sums = self.messages(l, &all[l - 2]);
+            }
+            let mut next = Vec::with_capacity(self.slice.nodes(l + 1).len() * outputs);
+            for (m, &node) in self.slice.nodes(l + 1).iter().enumerate() {
+                let mut z: Vec<N> = layer.bias.row(node as usize).iter().map(|&b| N::of(b)).collect();
+                for (n, entries) in self.slice.passing(l).row(m) {
+                    for (term, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                        let part = &sums[n][term * outputs..][..outputs];
+                        z.iter_mut().zip(part).for_each(|(z, x)| z.add(x, a));
+                    }
+                }
+                next.extend(z);
+            }
+            all.push(next);
+        }
+        all
+    }
+
+    /// What the nodes of representation `l` send.
+    fn messages<N: Number>(&self, l: usize, z: &[N]) -> Vec<Vec<N>> {
+        let (layer, below) = (self.problem.layer(l), self.problem.layer(l - 1));
+        let (inputs, outputs, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());
+        let message = |z: &[N]| {
+            let mut sums = vec![N::of(0.0); terms * outputs];
+            for (unit, z) in z.iter().enumerate() {
+                let mut h = z.clone();
+                if !below.is_linear(unit) {
+                    h.relu();
+                }
+                for term in 0..terms {
+                    let weights = layer.weight.row(term * inputs + unit);
+                    sums[term * outputs..][..outputs].iter_mut().zip(weights).for_each(|(sum, &w)| sum.add(&h, w));
+                }
+            }
+            sums
+        };
+        z.chunks(inputs.max(1)).map(message).collect()
+    }
+}

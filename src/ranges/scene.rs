@@ -1,0 +1,61 @@
+//! What a row of a representation depends on, with the values of its attributes.
+
+use crate::number::span::Span;
+use crate::problem::ranges::Ranges;
+use crate::problem::slice::Slice;
+use crate::ranges::backward::Branch;
+use crate::ranges::lines::Lines;
+use crate::ranges::problem::RangeProblem;
+
+/// A target: the logits of a node or of a graph, or a node of a hidden representation.
+pub(crate) struct Scene<'a> {
+    pub(crate) problem: &'a RangeProblem,
+    pub(crate) slice: Slice,
+    /// The values of the rows that are not 0, by place.
+    pub(crate) rows: Vec<Vec<(u32, f64)>>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(problem: &'a RangeProblem, top: usize, node: usize) -> Scene<'a> {
+        let mut slice = Slice::default();
+        slice.cut(problem.network(), top, node);
+        let rows = slice.nodes(1).iter().map(|&node| problem.graph().row_values(node as usize)).collect();
+        Scene { problem, slice, rows }
+    }
+
+    /// The value of an entry.
+    pub(crate) fn value(&self, place: usize, attribute: u32) -> f64 {
+        let row = &self.rows[place];
+        row.binary_search_by_key(&attribute, |entry| entry.0).map_or(0.0, |at| row[at].1)
+    }
+
+    /// Is no change permitted here?
+    pub(crate) fn is_fixed(&self) -> bool {
+        let budget = self.problem.budget();
+        budget.global() == 0
+            || matches!(self.problem.ranges(), Ranges::Ball(0.0))
+            || self.slice.nodes(1).iter().all(|&node| budget.local(node as usize) == 0)
+    }
+
+    /// Units of representation `l`.
+    pub(crate) fn width(&self, l: usize) -> usize {
+        self.problem.layer(l - 1).outputs()
+    }
+
+    /// Bounds of the units of a hidden representation, by place and unit.
+    pub(crate) fn units(&self, l: usize) -> Vec<Span> {
+        self.slice.nodes(l).iter().flat_map(|&node| self.problem.units(l, node as usize)).copied().collect()
+    }
+
+    /// Bounds of the pre-activations of the target itself.
+    pub(crate) fn ends(&self) -> Vec<Span> {
+        let (width, branch) = (self.width(self.slice.top()), Branch::default());
+        let lines = Lines::new(self);
+        let least = |unit: usize, sign: f64| {
+            let mut top = vec![Span::ZERO; width];
+            top[unit] = Span::of(sign);
+            self.bound(&lines, &branch, &top).lower
+        };
+        (0..width).map(|unit| Span { lo: least(unit, 1.0), hi: -least(unit, -1.0) }).collect()
+    }
+}
