@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
-from .asking import Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
+from .asking import MEANT, Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
 from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
 from .attack import Edges, Execution, Flips, attack_of, execution_of
 from .errors import InputError
@@ -91,6 +91,9 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
 
 def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Attack | None:
     """The attack, of which `first` and q may be said by their places."""
+    for name in ("remove", "insert", "change", "at_node", "groups", "categories", "candidates_within", "directed_edges"):
+        if name in more:
+            raise TypeError(f"{name!r} is no argument of this call: {MEANT[name]} is meant")
     if isinstance(q, (Flips, Edges)):
         raise InputError("two attacks are given", "give one: attributes are flipped, or edges removed; call once for each")
     if getattr(attack, "ndim", 0) > 1:
@@ -203,7 +206,7 @@ def explain(
     Flips(Q=12, q=0.01); Edges() removes at most 5.
     """
     if isinstance(node, bool) or not hasattr(node, "__index__") or getattr(node, "ndim", 0) > 0:
-        raise InputError(f"node={node!r}: explain takes one node", "give one id, and call it once for each node")
+        raise InputError(f"node={node!r}: explain takes one node, or one graph where these are classified", "give one id, and call it once for each")
     said = dict(more)
     found = _attack(said, attack, q) or Flips()
     if isinstance(found, Flips):
@@ -260,7 +263,7 @@ def check(
     asked = None
     if found is None or (found.Q if isinstance(found, Flips) else found._most) is None:
         for name in [name for name, value in others.items() if value is not None] or (["attack"] if found else []):
-            raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges removed (E)")
+            raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges changed (E)")
     else:
         if isinstance(found, Edges) and (bound is not None or attacked_nodes is not None):
             raise InputError("bound together with edges: one attack is bounded for flips of attributes", "say Q instead of E")
