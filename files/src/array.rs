@@ -53,6 +53,9 @@ impl Array {
     /// The values in C order, exactly.
     pub fn reals(&self) -> Result<Vec<f64>, FileError> {
         let wanted = "numbers are needed (integers, booleans or floats of 16, 32 or 64 bits)";
+        if matches!(self.header.element, Element::Unicode(_) | Element::Bytes(_)) {
+            return Err(self.mistyped(wanted));
+        }
         let mut values = Vec::with_capacity(self.header.count().unwrap_or(0));
         for (at, bytes) in self.elements(wanted)? {
             let value = match self.header.element {

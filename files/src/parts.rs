@@ -362,9 +362,7 @@ impl<'bytes> Reader<'bytes> {
             match self.archive.header(&name)?.element {
                 Element::Object => pickled.push(name),
                 _ => match self.used_instead(&name) {
-                    Some(other) => {
-                        self.notes.push(format!("`{name}` is ignored: `{other}` says the same, and is used"))
-                    }
+                    Some(other) => self.notes.push(format!("`{name}` is ignored: `{other}` is read in its place")),
                     None => plain.push(name),
                 },
             }

@@ -106,6 +106,7 @@ impl Validation<'_> {
             // Before hours of work, not after.
             make_folder(folder)?;
             let (force, resume) = (self.run.force, self.run.out.as_ref().map(|_| self.run.resume));
+            pictures(folder).iter().try_for_each(|path| Kind::Figure.check(path))?;
             pictures(folder).iter().try_for_each(|path| untouched(path, Kind::Figure, force, resume))?;
         }
         let start = Instant::now();

@@ -179,21 +179,26 @@ pub fn untouched_figures(page: &Path, force: bool) -> Result<()> {
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     let is_named = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("fig"));
+    let ends = |path: &Path, end: &str| path.extension().is_some_and(|found| found == end);
+    let mut drawn = Vec::new();
     for path in files.iter().filter(is_named) {
         // Numbers are those of the figure beside them.
-        let is_numbers = path.extension().is_some_and(|end| end == "csv");
         let figure = path.with_extension("svg");
-        if is_numbers && Kind::Figure.is(&figure) || path.extension().is_some_and(|end| end == "svg") {
-            untouched(&figure, Kind::Figure, force, None)?;
-        } else if is_numbers {
+        if ends(path, "svg") {
+            Kind::Figure.check(path)?;
+        } else if ends(path, "csv") && !Kind::Figure.is(&figure) {
             return Err(miette!(
                 help = "choose another name for the page, or move the file away",
                 "{}: is not a file that gcnproof wrote, and is not overwritten",
                 path.display()
             ));
+        } else if !ends(path, "csv") {
+            continue;
         }
+        drawn.push(figure);
     }
-    Ok(())
+    // What is not ours is told first: there --force does not help.
+    drawn.iter().try_for_each(|figure| untouched(figure, Kind::Figure, force, None))
 }
 
 /// Do both paths lead to one file, whether it is there or not?

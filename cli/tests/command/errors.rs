@@ -1083,7 +1083,7 @@ fn pairs_are_read_as_they_stand() {
         );
     }
     assert!(bench.refused(&format!("{line} columns.npy"), 2).contains(".T"));
-    // Two arrays say the same.
+    // Two arrays for one thing.
     use small::*;
     let dense = singles(&[NODES, NODES], &[0.0; NODES * NODES]);
     let x = || singles(&[NODES, ATTRIBUTES], X.as_flattened());
@@ -1092,7 +1092,7 @@ fn pairs_are_read_as_they_stand() {
         &npz(&[("adj_matrix", dense), ("edge_index", npy("<i8", &[2, 1], &bytes(&[0, 1]))), ("x", x())]),
     );
     let noted = joined(&bench.run("inspect both.npz").stderr);
-    assert!(noted.contains("`edge_index` is ignored: `adj_matrix` says the same"), "{noted}");
+    assert!(noted.contains("`edge_index` is ignored: `adj_matrix` is read in its place"), "{noted}");
     let zeros = [
         ("edge_index", npy("<i8", &[2, 2], &bytes(&[0, 1, 1, 0]))),
         ("x", x()),
