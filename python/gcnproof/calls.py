@@ -112,6 +112,12 @@ def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Atta
     return attack_of(attack, more)
 
 
+def _counted(more: dict[str, Any], attack: Any, most: int) -> None:
+    """How many edges, where only is said what is done to them: an attack that inserts is known by its number."""
+    if attack is None and more.get("edges") in ("insert", "change") and more.get("E") is None:
+        more["E"] = most
+
+
 def answered(
     what: str, results: Any, bound: tuple[Any, Any, Any], asked: Asked, files: dict[str, Any], threads: int | None, progress: bool | Listener
 ) -> Any:
@@ -171,6 +177,7 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
     limits = {name: more.pop(name) for name in ("max_Q", "max_E") if name in more}
     if "max_E" in limits and attack is None:
         more.setdefault("edges", "remove")
+    _counted(more, attack, limits.get("max_E", LIMIT))
     found = _attack(more, attack, q, "q")
     if found is None or isinstance(found, Flips) and found.q is None:
         raise InputError("q is missing", "say how many attributes may be flipped in each node, or Edges(…) for edges")
@@ -208,6 +215,7 @@ def explain(
     if isinstance(node, bool) or not hasattr(node, "__index__") or getattr(node, "ndim", 0) > 0:
         raise InputError(f"node={node!r}: explain takes one node, or one graph where these are classified", "give one id, and call it once for each")
     said = dict(more)
+    _counted(said, attack, 5)
     found = _attack(said, attack, q) or Flips()
     if isinstance(found, Flips):
         found = dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
@@ -324,4 +332,6 @@ def _flipped(flips: Any) -> list[tuple[int, int]]:
         return []
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
         raise InputError(f"flips={flips!r}", "flips are pairs (node, attribute): [(0, 17), (3, 5)]")
+    if found.min() < 0:
+        raise InputError(f"flips={flips!r}: ids start at 0", "flips are pairs (node, attribute), both from 0: [(0, 17), (3, 5)]")
     return [(int(node), int(attribute)) for node, attribute in found]

@@ -141,7 +141,16 @@ class Subject:
             except InputError as error:
                 raise InputError(error.message, _remedy(error, "is a graph", "a model (.safetensors)")) from None
         else:
-            self.network = _native.Network(handle, *model.describe())
+            try:
+                self.network = _native.Network(handle, *model.describe())
+            except InputError as error:
+                # In memory there is no file to be saved again.
+                if "no `batch` says" in error.message:
+                    raise InputError(error.message, "say which graph each node belongs to: Graph(adjacency, attributes, labels, batch=…)") from None
+                if "has a `batch`" in error.message:
+                    message = error.message.replace("the file has a `batch`", "the graph has a `batch`")
+                    raise InputError(message, "leave batch out of the Graph if nodes are to be classified") from None
+                raise
         for note in self.network.notes:
             warn(pythonic(note))
 

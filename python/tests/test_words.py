@@ -78,6 +78,7 @@ def _columns(graph):
         (lambda v: v.check(v), "proofs: a Verifier is no path of a file"),
         (lambda v: v.logits([(0,)]), r"flips are pairs \(node, attribute\)"),
         (lambda v: v.logits([0, 1]), r"flips are pairs \(node, attribute\)"),
+        (lambda v: v.logits([(0, -1)]), "ids start at 0"),
         (lambda v: v.logits("ab"), r"flips are pairs \(node, attribute\)"),
         (lambda v: v.logits([(0, 1), (2,)]), r"flips are pairs \(node, attribute\)"),
         (lambda v: gcnproof.certify(v.network, gcnproof.Graph(v.graph.adjacency, v.graph.attributes), 1, 1, class_="labels"), "class_='labels', but the graph has no labels"),
@@ -160,6 +161,33 @@ def test_what_is_said_of_graphs():
             call()
     with pytest.raises(TypeError, match=r"nodes \(ids of graphs, where these are classified\) is meant"):
         v.certify(1, 1, graphs=[0])
+
+
+def test_what_is_said_of_a_batch():
+    """Of a graph in memory no file is saved again."""
+    graph = gcnproof.Graph(np.zeros((2, 2)), np.eye(2))
+    layer = [gcnproof.Layer("z", [gcnproof.Term("x", "pool-sum", np.eye(2))], None, "none")]
+    with pytest.raises(gcnproof.InputError, match=r"no `batch` says.*\n  help: .*Graph\(adjacency, attributes, labels, batch=…\)"):
+        gcnproof.certify(gcnproof.Network(layer), graph, 1, 1)
+    layer[0].terms[0].operator = "sum"
+    with pytest.raises(gcnproof.InputError, match="the graph has a `batch` of 1 graphs.*\n  help: leave batch out of the Graph"):
+        gcnproof.certify(gcnproof.Network(layer), gcnproof.Graph(np.zeros((2, 2)), np.eye(2), batch=[0, 0]), 1, 1)
+
+
+def test_what_is_done_to_edges_is_kept_without_a_number(verifier):
+    """`edges` alone says what is done: it must not fall back to removals."""
+    for kind in ("insert", "change", "remove"):
+        assert verifier.radius(edges=kind, max_E=1, **QUIET).run["edges"]["attack"] == kind
+        assert verifier.explain(0, edges=kind, time_limit=5)["edges"]["attack"] == kind
+    with pytest.raises(gcnproof.InputError, match="E is missing"):
+        verifier.certify(edges="insert")
+
+
+def test_layers_of_a_model_whose_names_are_known(tmp_path):
+    np.savez(tmp_path / "plain.npz", W1=np.ones((4, 3)), W2=np.ones((3, 2)))
+    with pytest.raises(gcnproof.InputError, match="\n  help: leave `layers` out: the names of these tensors are known"):
+        gcnproof.load(tmp_path / "plain.npz", layers=["W1", "W2"])
+    assert isinstance(gcnproof.load(tmp_path / "plain.npz"), gcnproof.Network)
 
 
 @pytest.mark.parametrize(
