@@ -21,9 +21,10 @@ pub fn missing_companion(missing: &str, name: &str, said: &[&str]) -> Option<Rep
     let is_said = |option: &str| said.iter().any(|word| word.split('=').next() == Some(option));
     // The files that can be overwritten are a group, or the only one of it.
     if is_said("--force") && missing.contains("--out") {
-        let proofs = if missing.contains("--proofs") { " or --proofs" } else { "" };
+        let others = ["--proofs", "--plots"].into_iter().filter(|option| missing.contains(option));
+        let others: String = others.map(|option| format!(" or {option}")).collect();
         return Some(miette!(
-            help = format!("name the file with --out{proofs}, or leave --force out"),
+            help = format!("name the file with --out{others}, or leave --force out"),
             "--force overwrites a file that is there, and none is named"
         ));
     }
@@ -56,14 +57,14 @@ const EXACT: &str = "verdicts about changed edges are those of the exact network
 const EXCLUSIONS: [Exclusion; 21] = [
     exclusion("--edges", "--local", REMOVED, "limit the edges changed at a node by -e, or leave --edges out"),
     exclusion("--edges", "--local-file", REMOVED, "give --edges-local-file, or leave --edges out"),
-    exclusion("--edges", "--global", REMOVED, "give -E, the number of removed edges in all, or leave --edges out"),
+    exclusion("--edges", "--global", REMOVED, "give -E, the number of changed edges in all, or leave --edges out"),
     exclusion("--edges", "--max-Q", REMOVED, "give --max-E, or leave --edges out"),
     exclusion("--edges", "--flips", REMOVED, "leave one of them out"),
     exclusion("--edges", "--freeze-attributes", REMOVED, "give --freeze-edges or --freeze-nodes, or leave --edges out"),
     exclusion("--edges", "--deployed", EXACT, "leave --deployed out"),
     exclusion("--edges-global", "--bound", "only flips of attributes have several bounds", "leave --bound out"),
     exclusion("--edges-global", "--omega", "only flips of attributes have such bounds", "leave --omega out"),
-    exclusion("--edges-global", "--labelled", "the summary of removed edges has no such rows", "leave --labelled out"),
+    exclusion("--edges-global", "--labelled", "the summary of changed edges has no such rows", "leave --labelled out"),
     exclusion(
         "--resume",
         "--force",
@@ -71,7 +72,12 @@ const EXCLUSIONS: [Exclusion; 21] = [
         "say what is meant: one of them",
     ),
     exclusion("--local", "--local-file", "both say how many flips a node may have", "give one of them"),
-    exclusion("--edges-local", "--edges-local-file", "both say how many edges a node may lose", "give one of them"),
+    exclusion(
+        "--edges-local",
+        "--edges-local-file",
+        "both say how many edges of a node may be changed",
+        "give one of them",
+    ),
     exclusion("--bounds-only", "--time-limit", "a limit is one of the search, and there is none", "give one of them"),
     exclusion("--bounds-only", "--node-limit", "a limit is one of the search, and there is none", "give one of them"),
     exclusion(

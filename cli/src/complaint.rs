@@ -35,8 +35,8 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-/// Options about removed edges, which some commands do not decide.
-const EDGES: [&str; 8] = [
+/// Options about changed edges, which some commands do not decide.
+const EDGES: [&str; 11] = [
     "-E",
     "-e",
     "--edges",
@@ -45,6 +45,9 @@ const EDGES: [&str; 8] = [
     "--edges-local-file",
     "--keep-one-edge",
     "--freeze-edges",
+    "--directed-edges",
+    "--candidates",
+    "--candidates-within",
 ];
 
 /// An option that the command does not have: another command may.
@@ -61,8 +64,9 @@ fn unknown_option(error: &clap::Error, option: &str, command: &Command, own: &Co
     let help = match (name, option) {
         ("collective" | "study" | "validate" | "export" | "train", option) if EDGES.contains(&option) => {
             return Some(miette!(
-                help = "removed edges are decided node by node: `gcnproof certify GRAPH MODEL --edges remove -E 5`",
-                "{option}: {name} is about flips of attributes, not about removed edges"
+                help = "changed edges are decided node by node: `gcnproof certify GRAPH MODEL --edges remove -E 5`; \
+                        insert and change in the place of remove",
+                "{option}: {name} is about flips of attributes, not about edges"
             ));
         }
         ("radius", "--proofs") => {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
 use gcnproof::edges::{EdgeBudget, EdgeKind};
-use gcnproof_files::{read_ends, read_integers};
+use gcnproof_files::{FileError, read_ends, read_integers};
 use gcnproof_run::lists::number_of;
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{Result, miette};
 
-use super::input::identifiers;
+use super::input::{frozen, identifiers};
 
 /// What may be done to edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +45,7 @@ pub struct EdgeArguments {
         conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes", "deployed"]
     )]
     pub edges: Option<EdgeAttack>,
-    /// Removed edges per node, at both ends of each [default: no limit of its own]
+    /// Changed edges per node, at both ends of each [default: no limit of its own]
     #[arg(
         short = 'e',
         long = "edges-local",
@@ -56,7 +56,7 @@ pub struct EdgeArguments {
         allow_negative_numbers = true
     )]
     pub edges_local: Option<usize>,
-    /// A file with one local budget of removed edges per node (text, one per line, or .npy); replaces -e
+    /// A file with one local budget of changed edges per node (text, one per line, or .npy); replaces -e
     #[arg(long, value_name = "FILE", conflicts_with = "edges_local", help_heading = "Edges", hide_short_help = true)]
     pub edges_local_file: Option<PathBuf>,
     /// Does every node that has edges keep one? [default: true]
@@ -112,18 +112,40 @@ impl EdgeArguments {
         let given = global.or_else(|| others.into_iter().find(|(_, given)| *given).map(|(name, _)| name));
         match (self.edges, given) {
             (None, None) => Ok(false),
-            (None, Some(option)) => Err(miette!(
-                help = "to let the attacker remove edges, add --edges remove; flips of attributes are limited by -Q and -q",
-                "{option} is about edges, and without --edges the attacker changes attributes"
-            )),
-            (Some(EdgeAttack::Remove), _) if self.candidates.is_some() || self.candidates_within.is_some() => {
+            (None, Some(option)) => {
+                let help = match self.has_candidates() {
+                    true => {
+                        "candidates are edges that may be inserted: add --edges insert, or --edges change to let \
+                              edges be removed as well; flips of attributes are limited by -Q and -q"
+                    }
+                    false => {
+                        "to let the attacker remove edges, add --edges remove (insert to let edges be inserted, \
+                              change for both); flips of attributes are limited by -Q and -q"
+                    }
+                };
                 Err(miette!(
-                    help = "give --edges insert or --edges change, or leave the candidates out",
-                    "--edges remove: candidates are edges that may be inserted"
+                    help = help,
+                    "{option} is about edges, and without --edges the attacker changes attributes"
+                ))
+            }
+            (Some(EdgeAttack::Remove), _) if self.has_candidates() => Err(miette!(
+                help = "give --edges insert or --edges change, or leave the candidates out",
+                "--edges remove: candidates are edges that may be inserted"
+            )),
+            (Some(EdgeAttack::Insert), _) if self.freeze_edges.is_some() || self.keep_one_edge == Some(false) => {
+                let option = if self.freeze_edges.is_some() { "--freeze-edges" } else { "--keep-one-edge" };
+                Err(miette!(
+                    help = format!("give --edges remove or --edges change, or leave {option} out"),
+                    "--edges insert together with {option}: no edge is removed"
                 ))
             }
             (Some(_), _) => Ok(true),
         }
+    }
+
+    /// Is there a choice of edges that may be inserted?
+    fn has_candidates(&self) -> bool {
+        self.candidates.is_some() || self.candidates_within.is_some()
     }
 
     /// The attack as options name it.
@@ -160,7 +182,8 @@ impl EdgeArguments {
         budget = budget.kind(self.edges.map_or(EdgeKind::Remove, EdgeAttack::kind));
         if let Some(list) = freeze_nodes {
             let nodes = identifiers("--freeze-nodes", list, graph.node_count(), "nodes")?;
-            budget = budget.freeze_nodes(&nodes).into_diagnostic().wrap_err("--freeze-nodes")?;
+            let count = graph.node_count();
+            budget = budget.freeze_nodes(&nodes).map_err(|error| frozen("--freeze-nodes", &error, count))?;
         }
         if let Some(path) = &self.freeze_edges {
             let edges = pairs("--freeze-edges", path)?;
@@ -174,10 +197,14 @@ impl EdgeArguments {
         }
         if let Some(path) = &self.candidates {
             let edges = pairs("--candidates", path)?;
-            budget = budget
-                .listed(graph, &edges)
-                .into_diagnostic()
-                .wrap_err_with(|| format!("--candidates {}", path.display()))?;
+            budget = budget.listed(graph, &edges).map_err(|error| {
+                miette!(
+                    help =
+                        "write the ids of two nodes without an edge between them, one edge in a line; ids start at 0",
+                    "--candidates {}: {error}",
+                    path.display()
+                )
+            })?;
         }
         if let Some(hops) = self.candidates_within {
             budget = budget.within(hops);
@@ -188,7 +215,13 @@ impl EdgeArguments {
 
 /// Pairs of ids from a file that an option names.
 fn pairs(option: &str, path: &Path) -> Result<Vec<(i64, i64)>> {
-    let ids = read_ends(path)?;
+    let ids = read_ends(path).map_err(|error| match error {
+        FileError::Line { .. } | FileError::Unreadable { .. } => miette!(
+            help = "give a file with the ids of both ends of an edge in each line, as in 0,5; ids start at 0",
+            "{option} {error}"
+        ),
+        error => error.into(),
+    })?;
     if ids.len() % 2 == 1 {
         return Err(miette!(
             help = "write the ids of both ends of each edge in a line",

@@ -32,8 +32,11 @@ pub struct Explain {
     #[command(flatten)]
     input: Input,
     /// The node, from 0; of a network that classifies graphs, the graph
-    #[arg(long, value_name = "T", alias = "graph")]
-    node: usize,
+    #[arg(long, value_name = "T", required_unless_present = "graph_number")]
+    node: Option<usize>,
+    /// The graph, from 0, of a network that classifies graphs
+    #[arg(long = "graph", value_name = "T", conflicts_with = "node", hide = true)]
+    graph_number: Option<usize>,
     /// Flips in all
     #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget", conflicts_with = "edges")]
     global: usize,
@@ -59,10 +62,17 @@ impl Explain {
     pub fn execute(self) -> Result<u8> {
         let on_edges = self.edges.wanted(self.edges_global.map(|_| "-E"))?;
         let (graph, network, identity) = self.input.read()?;
-        if self.node >= graph.target_count() {
+        let target = self.target();
+        if let (Some(number), None) = (self.graph_number, graph.batch()) {
+            return Err(miette!(
+                help = format!("give --node {number}"),
+                "--graph {number}: the network classifies nodes, and not graphs"
+            ));
+        }
+        if target >= graph.target_count() {
             let last = graph.target_count().saturating_sub(1);
             let what = if graph.batch().is_some() { "graph" } else { "node" };
-            return Err(miette!(help = "ids run from 0", "there is no {what} {}: the last one is {last}", self.node));
+            return Err(miette!(help = "ids run from 0", "there is no {what} {target}: the last one is {last}"));
         }
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };
@@ -78,14 +88,14 @@ impl Explain {
             None => certifier,
         };
         let certifier = certifier.build();
-        let told = explain(&certifier, self.node).into_diagnostic()?;
+        let told = explain(&certifier, target).into_diagnostic()?;
         match self.format {
             Format::Json => {
                 let told = explained(&graph, &told);
                 say!("{}", json!({ "input": identity, "budget": record, "explanation": told }))?;
             }
             Format::Table => {
-                let q = certifier.budget().local(graph.batch().map_or(self.node, |_| graph.nodes_of(self.node).start));
+                let q = certifier.budget().local(graph.batch().map_or(target, |_| graph.nodes_of(target).start));
                 put!("{}", text(&graph, &told, self.global, q))?;
             }
         }
@@ -94,14 +104,19 @@ impl Explain {
 }
 
 impl Explain {
-    /// The same for removed edges: the exact worst case of every class pair, as far as time allows.
+    /// What is explained; clap has asked for it.
+    fn target(&self) -> usize {
+        self.node.or(self.graph_number).unwrap_or_default()
+    }
+
+    /// The same for changed edges: the exact worst case of every class pair, as far as time allows.
     fn execute_edges(&self, graph: &Graph, network: &Network, identity: &Identity, limits: Limits) -> Result<u8> {
         let budget = self.edges.budget(graph, self.edges_global.unwrap_or(5), self.local.freeze_nodes.as_deref())?;
         let record = EdgeBudgetRecord::new(&budget, true);
         let problem = problem(&run(None, false, false), graph, network, budget)?;
         let certifier = EdgeCertifier::new(problem).effort(Effort::Minimize { limits, gap: 0.0 }).stop(stopped);
         let start = Instant::now();
-        let result = certifier.one(self.node).into_diagnostic()?;
+        let result = certifier.one(self.target()).into_diagnostic()?;
         let seconds = start.elapsed().as_secs_f64();
         match self.format {
             Format::Json => {

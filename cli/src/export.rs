@@ -97,7 +97,8 @@ impl Export {
         let (budget, _) = self.local.budget(&graph, self.global)?;
         if self.node >= graph.target_count() {
             let targets = if graph.batch().is_some() { "graphs" } else { "nodes" };
-            return Err(miette!("--node {}: the graph has {targets} 0 to {}", self.node, graph.target_count() - 1));
+            let last = graph.target_count() - 1;
+            return Err(miette!(help = "ids run from 0", "--node {}: there are {targets} 0 to {last}", self.node));
         }
         if graph.normalisation().is_some() {
             return Err(miette!(
@@ -116,6 +117,7 @@ impl Export {
         for class in [reference, self.class] {
             if class >= network.class_count() {
                 return Err(miette!(
+                    help = "classes are numbered from 0",
                     "there is no class {class}: the model has classes 0 to {}",
                     network.class_count() - 1
                 ));

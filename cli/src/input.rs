@@ -7,7 +7,7 @@ use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
 use gcnproof_files::{GraphOptions, ModelFile, ModelOptions, PartFile, read_integers};
 use gcnproof_results::record::description::{BudgetRecord, Identity};
 use gcnproof_run::input::{check_passing, network, read_graph, read_graph_only, read_graph_or_part, read_model, rules};
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{Result, miette};
 
 pub use gcnproof_run::input::{Paths, fit, names, unpredictable_labels};
 pub use gcnproof_run::lists::{flips, identifiers, nodes, nodes_of};
@@ -64,6 +64,11 @@ impl GraphArguments {
         tell(path, graph.notes());
         Ok((graph, part))
     }
+}
+
+/// Why something cannot be frozen, of which there are so many.
+pub fn frozen(option: &str, error: &dyn std::fmt::Display, count: usize) -> miette::Report {
+    miette!(help = format!("give ids from 0 to {}", count.saturating_sub(1)), "{option}: {error}")
 }
 
 /// Tells the notes of a file.
@@ -255,16 +260,23 @@ impl LocalArguments {
             Flips::Add => Direction::Add,
             Flips::Remove => Direction::Remove,
         };
+        if graph.categories().is_some() && direction != Direction::Both {
+            return Err(miette!(
+                help = "leave --flips out",
+                "--flips: the attributes of the graph are categories (`attr_groups`), and a change takes one and gives another"
+            ));
+        }
         let mut budget = budget.with_direction(direction);
         if let Some(list) = &self.freeze_nodes {
-            budget = budget
-                .freeze_nodes(&identifiers("--freeze-nodes", list, nodes, "nodes")?)
-                .into_diagnostic()
-                .wrap_err("--freeze-nodes")?;
+            let ids = identifiers("--freeze-nodes", list, nodes, "nodes")?;
+            budget = budget.freeze_nodes(&ids).map_err(|error| frozen("--freeze-nodes", &error, nodes))?;
         }
         if let Some(list) = &self.freeze_attributes {
             let attributes = identifiers("--freeze-attributes", list, graph.own_attribute_count(), "attributes")?;
-            budget = budget.freeze_attributes(graph, &attributes).into_diagnostic().wrap_err("--freeze-attributes")?;
+            let count = graph.own_attribute_count();
+            budget = budget
+                .freeze_attributes(graph, &attributes)
+                .map_err(|error| frozen("--freeze-attributes", &error, count))?;
         }
         let record = BudgetRecord::new(&budget);
         Ok((part.map_or_else(|| budget.clone(), |part| budget.restricted(&part.nodes)), record))

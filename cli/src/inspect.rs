@@ -120,12 +120,16 @@ fn ours(model: &ModelFile) -> bool {
     model.metadata.get("framework").is_some_and(|framework| framework.starts_with("gcnproof"))
 }
 
+/// Arrays of a graph that no model has.
+const ATTRIBUTES: [&str; 5] = ["attr_data", "attr_matrix", "x", "features", "node_features"];
+
 /// Does the archive have the parts of a graph? Decides which error a broken file gets.
 fn looks_like_graph(path: &Path) -> bool {
     match gcnproof_files::read_graph(path, &Default::default()) {
         Ok(_) => true,
         // The adjacency is looked for first: what lacks something else has one.
-        Err(FileError::MissingArray { entry, .. }) => entry != "adj_data",
+        Err(FileError::MissingArray { .. }) => true,
+        Err(FileError::NoEdges { found, .. }) => found.split(", ").any(|name| ATTRIBUTES.contains(&name)),
         Err(FileError::UnknownFormat { .. } | FileError::Unreadable { .. }) => false,
         Err(_) => path.extension().is_none_or(|e| e != "safetensors"),
     }

@@ -249,11 +249,17 @@ fn check_there(path: &Path) -> Result<()> {
             let help = "run the command that was to write it again, then join";
             return Err(miette!(help = help, "{name}: is empty: there are neither results nor proofs in it"));
         }
+        _ if is_input(path) => "is a graph or a model, and the results or proofs of parts are meant",
         _ => return Ok(()),
     };
     let help = "give files that `gcnproof certify` or `radius` wrote with --out on the parts of a graph, or \
                 `certify` with --proofs";
     Err(miette!(help = help, "{name}: {problem}"))
+}
+
+/// Does the name say that it is a graph or a model?
+fn is_input(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npz") || end.eq_ignore_ascii_case("safetensors"))
 }
 
 /// What a results file is about: a finished run on a part.

@@ -67,7 +67,8 @@ impl Radius {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         self.run.prepare()?;
-        let asked = [("-Q", "--max-Q", &self.global), ("--edges remove -E", "--max-E", &self.edges_global)];
+        let changes = format!("--edges {} -E", self.edges.name());
+        let asked = [("-Q", "--max-Q", &self.global), (changes.as_str(), "--max-E", &self.edges_global)];
         if let Some((option, instead, Some(number))) = asked.into_iter().find(|(_, _, number)| number.is_some()) {
             return Err(miette!(
                 help = format!(

@@ -18,6 +18,7 @@ use super::run::{Format, RunArguments, stopped};
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
 /// dual ≤ LP ≤ ILP ≤ MILP ≤ witness.
 #[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("written").multiple(true))]
 #[command(after_help = "Examples:
   gcnproof validate cora.npz gcn.safetensors -Q 12 -q 1% --sample 200 --seed 1 --out pairs.jsonl --plots plots
   gcnproof validate cora.npz gcn.safetensors -Q 12 --nodes 5,17 --time-limit 60
@@ -66,7 +67,7 @@ pub struct Validate {
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     exact_limit: f64,
     /// Write histograms of the gaps (SVG) into this folder
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", help_heading = "Output", group = "written")]
     plots: Option<PathBuf>,
     /// Hunt for small networks on which a statement of the paper fails, instead of validating a model
     #[arg(long, value_enum, value_name = "STATEMENT", conflicts_with_all = [

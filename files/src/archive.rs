@@ -75,6 +75,11 @@ impl<'bytes> Archive<'bytes> {
         self.array(name)
     }
 
+    /// The complaint about a graph without edges.
+    pub fn no_edges(&self, remedy: &'static str) -> FileError {
+        FileError::NoEdges { file: self.file.clone(), found: listed(self.names()), remedy }
+    }
+
     /// The only array of the file, or a complaint that there is not exactly one.
     pub fn only(&mut self, remedy: impl Into<String>) -> Result<Array, FileError> {
         let names: Vec<String> = self.names().map(str::to_owned).collect();

@@ -53,6 +53,9 @@ impl Array {
     /// The values in C order, exactly.
     pub fn reals(&self) -> Result<Vec<f64>, FileError> {
         let wanted = "numbers are needed (integers, booleans or floats of 16, 32 or 64 bits)";
+        if matches!(self.header.element, Element::Unicode(_) | Element::Bytes(_)) {
+            return Err(self.mistyped(wanted));
+        }
         let mut values = Vec::with_capacity(self.header.count().unwrap_or(0));
         for (at, bytes) in self.elements(wanted)? {
             let value = match self.header.element {
@@ -81,7 +84,14 @@ impl Array {
     pub fn integers(&self) -> Result<Vec<i64>, FileError> {
         let wanted = "integers are needed";
         if let Element::Float(_) = self.header.element {
-            return Err(self.mistyped(wanted));
+            // A cast would cut off what is behind the point.
+            return Err(match self.reals()?.into_iter().enumerate().find(|(_, value)| value.fract() != 0.0) {
+                Some((at, value)) => {
+                    let remedy = format!("correct `{}`: no rounding of it is sure to be what was meant", self.name);
+                    self.element(at, format!("is {value}, but {wanted}"), remedy)
+                }
+                None => self.mistyped(wanted),
+            });
         }
         let mut values = Vec::with_capacity(self.header.count().unwrap_or(0));
         for (at, bytes) in self.elements(wanted)? {
@@ -155,10 +165,28 @@ impl Array {
             return pickled(&self.file, &self.name, &self.header);
         }
         let text = matches!(self.header.spelling.as_bytes(), [_, b'U' | b'S', ..]);
-        let remedy = match wanted.split_whitespace().next() {
-            Some("integers") if text => "number the names by `np.unique(names, return_inverse=True)`".to_string(),
-            Some("integers") => format!("save `{}` with `.astype(np.int64)`", self.name),
-            Some("names") => format!("save `{}` with `.astype(str)`", self.name),
+        let remedy = match (wanted.split_whitespace().next(), self.name.as_str()) {
+            (Some("integers"), "edge_index" | "edges") if text => format!(
+                "save for each end of an edge the row of its node in the attributes: `ids = {{name: row for row, name in \
+                 enumerate(names)}}` of the names in the order of these rows, then `np.vectorize(ids.get)({})`",
+                self.name
+            ),
+            (Some("integers"), "attr_groups") if text => {
+                "number the groups: `np.unique(attr_groups, return_inverse=True)[1]`".into()
+            }
+            (Some("integers"), "labels" | "y" | "target" | "node_labels") if text => format!(
+                "save the numbers of the classes, as in training: `ids = {{name: number for number, name in \
+                 enumerate(names)}}` of their names in the order of the model's outputs, then `np.vectorize(ids.get)({})`",
+                self.name
+            ),
+            (Some("integers"), _) if text => format!("save `{}` as whole numbers", self.name),
+            (Some("numbers"), _) if text => format!(
+                "save numbers: `{}.astype(np.float64)` if the texts are numbers, else one column of 0 and 1 for each word or \
+                 category",
+                self.name
+            ),
+            (Some("integers"), _) => format!("save `{}` with `.astype(np.int64)`", self.name),
+            (Some("names"), _) => format!("save `{}` with `.astype(str)`", self.name),
             _ => format!("save `{}` with `.astype(np.float64)`", self.name),
         };
         FileError::ElementType {
@@ -239,7 +267,10 @@ pub(crate) fn size(file: &str, name: &str, header: &Header) -> Result<usize, Fil
             entry: name.into(),
             dtype: header.spelling.clone(),
             wanted: "only booleans, integers, floats and names are read".into(),
-            remedy: format!("save `{name}` with `.astype(np.float64)` or `.astype(str)`").into(),
+            remedy: match header.spelling.contains('c') {
+                true => format!("save real numbers: `{name}.real`, if its imaginary part means nothing").into(),
+                false => format!("save `{name}` with `.astype(np.float64)`, or names with `.astype(str)`").into(),
+            },
         });
     };
     header.count().and_then(|count| count.checked_mul(width)).ok_or_else(|| FileError::TooLarge {

@@ -64,7 +64,11 @@ pub(crate) fn check(batch: &[u32], adjacency: &Pattern) -> Result<(), (usize, St
     for (node, &of) in batch.iter().enumerate() {
         if let Some(&to) = adjacency.row(node).iter().find(|&&to| batch[to as usize] != of) {
             let problem = format!("is {of}, but an edge leads to node {to} of graph {}", batch[to as usize]);
-            return Err((node, problem, "save graphs that have no edges between them, or leave `batch` out"));
+            return Err((
+                node,
+                problem,
+                "save graphs that have no edges between them; where nodes are classified, leave `batch` out",
+            ));
         }
     }
     Ok(())

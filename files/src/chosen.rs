@@ -2,6 +2,7 @@
 
 use crate::FileError;
 use crate::archive::listed;
+use crate::error::SCHEMES;
 use std::collections::BTreeSet;
 
 /// The tensors of one layer, by name.
@@ -85,13 +86,8 @@ pub(crate) fn layers(file: &str, shaped: &[Shaped], prefixes: &[String]) -> Resu
     let names: Vec<String> = shaped.iter().map(|(name, _)| name.clone()).collect();
     let mut sorted = Vec::new();
     for prefix in prefixes {
-        sorted.push(layer(shaped, prefix).ok_or_else(|| {
-            foreign_layer(file, &names).unwrap_or_else(|| FileError::NoSuchLayer {
-                file: file.into(),
-                prefix: prefix.clone(),
-                found: listed(beginnings(shaped).iter().map(String::as_str)),
-            })
-        })?);
+        let missing = || foreign_layer(file, &names).unwrap_or_else(|| no_such_layer(file, shaped, prefix));
+        sorted.push(layer(shaped, prefix).ok_or_else(missing)?);
     }
     let used = |name: &String| {
         let parts =
@@ -115,6 +111,25 @@ pub(crate) fn layers(file: &str, shaped: &[Shaped], prefixes: &[String]) -> Resu
         // Nothing fits: the complaint is that of weights [out, in], as PyTorch has them.
         [] => Ok(ModelNames { layers: oriented(&sorted, true) }),
     }
+}
+
+/// A beginning that no weights have, and what the file has instead.
+fn no_such_layer(file: &str, shaped: &[Shaped], prefix: &str) -> FileError {
+    let beginnings = beginnings(shaped);
+    let own = |list: &[String]| listed(list.iter().map(String::as_str));
+    let names: Vec<String> = shaped.iter().map(|(name, _)| name.clone()).collect();
+    let found = match beginnings.is_empty() {
+        true => format!("the file has: {}", own(&names)),
+        false => format!("names in the file begin with: {}", own(&beginnings)),
+    };
+    let end =
+        beginnings.iter().find(|beginning| names.iter().any(|name| name == prefix) && prefix.starts_with(*beginning));
+    let remedy = match end {
+        Some(beginning) => format!("this is the whole name of a tensor: give `--layers` its beginning, `{beginning}`"),
+        None if beginnings.is_empty() => format!("leave `--layers` out, and rename the tensors to one of: {SCHEMES}"),
+        None => "give `--layers` the beginnings of the tensors' names, first layer first, with commas between".into(),
+    };
+    FileError::NoSuchLayer { file: file.into(), prefix: prefix.into(), found, remedy: remedy.into() }
 }
 
 /// The `--layers` that would read the file, if there is one order in which everything fits.

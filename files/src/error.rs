@@ -93,6 +93,12 @@ pub enum FileError {
         found: String,
         remedy: String,
     },
+    /// Nothing in the file says which nodes are linked.
+    #[error(
+        "{file}: there are no edges: none of the arrays `edge_index`, `edges`, `adj_data` and `adj_matrix` (the file has: {found})"
+    )]
+    #[diagnostic(help("{remedy}; a graph without edges has an empty list, `edge_index=np.zeros((2, 0), np.int64)`"))]
+    NoEdges { file: String, found: String, remedy: &'static str },
     /// A needed array is a pickle, which is a program and not data.
     #[error("{file}: array `{entry}` holds pickled Python objects, which are never loaded")]
     #[diagnostic(help("{remedy}"))]
@@ -157,8 +163,9 @@ pub enum FileError {
          (the first: node {row}, attribute {column}, value {value})"
     )]
     #[diagnostic(help(
-        "flips are of 0/1 attributes: `--binarize` reads every nonzero as 1; the model must then have been trained on \
-         the same 0/1 attributes. Attacks on edges (`--edges`) leave numbers as they are"
+        "flips are of 0/1 attributes, or of 0/1 divided by the sums of their rows to the last bit of float32 or float64: \
+         `--binarize` reads every nonzero as 1, for a model that was trained on the same 0/1 attributes; `--epsilon X` and \
+         `--ranges observed` let the attacker move numbers (certify, radius), and `--edges` leaves them as they are"
     ))]
     NotBinary {
         file: String,
@@ -230,16 +237,15 @@ pub enum FileError {
     #[diagnostic(help("{remedy}"))]
     UnknownScheme { file: String, found: String, remedy: Box<str> },
     /// A layer that the user named is not in the file.
-    #[error(
-        "{file}: no weights are named `{prefix}.lin.weight` or `{prefix}.weight` (names in the file begin with: {found})"
-    )]
-    #[diagnostic(help("give `--layers` the beginnings of the tensors' names, first layer first, with commas between"))]
+    #[error("{file}: no weights are named `{prefix}.lin.weight` or `{prefix}.weight` ({found})")]
+    #[diagnostic(help("{remedy}"))]
     NoSuchLayer {
         file: String,
         /// The name given.
         prefix: String,
-        /// The beginnings that are there.
+        /// The beginnings that are there, or the names.
         found: String,
+        remedy: Box<str>,
     },
     /// Shapes do not tell which side of the weights is which.
     #[error("{file}: `{entry}` fits as [in, out] and as [out, in], and its name does not say which it is")]

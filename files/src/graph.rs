@@ -194,7 +194,7 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
         });
     }
     let found = part::read(name, &mut reader, adjacency.rows)?;
-    let groups = reader.optional_integers("attr_groups")?;
+    let groups = reader.groups()?;
     reader.note_unused()?;
     let graph = GraphFile {
         digest: String::new(),

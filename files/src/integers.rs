@@ -2,7 +2,7 @@
 
 use crate::FileError;
 use crate::archive::Archive;
-use crate::array::Array;
+use crate::array::{Array, spell};
 use crate::source::{self, Kind};
 use std::path::Path;
 
@@ -12,14 +12,18 @@ use std::path::Path;
 /// # Errors
 /// If the file cannot be read or holds anything else.
 pub fn read_integers(path: &Path) -> Result<Vec<i64>, FileError> {
-    // One array of several, as in lists of nodes.
-    let named = path.to_str().and_then(|text| text.rsplit_once(':')).filter(|_| !path.exists());
-    if let Some((file, entry)) = named.filter(|(file, _)| Path::new(file).exists()) {
-        let bytes = source::read(Path::new(file))?;
-        let array = Archive::open(file, &bytes)?.required(entry, "name one of the arrays that the file has")?;
+    if let Some(array) = named(path)? {
         return whole(&array);
     }
     parse_integers(&path.display().to_string(), &source::read(path)?)
+}
+
+/// One array of several, as in lists of nodes: `FILE.npz:NAME`.
+fn named(path: &Path) -> Result<Option<Array>, FileError> {
+    let named = path.to_str().and_then(|text| text.rsplit_once(':')).filter(|_| !path.exists());
+    let Some((file, entry)) = named.filter(|(file, _)| Path::new(file).exists()) else { return Ok(None) };
+    let bytes = source::read(Path::new(file))?;
+    Archive::open(file, &bytes)?.required(entry, "name one of the arrays that the file has").map(Some)
 }
 
 /// Reads integers from the bytes of a file; see [`read_integers`].
@@ -27,31 +31,43 @@ pub fn read_integers(path: &Path) -> Result<Vec<i64>, FileError> {
 /// # Errors
 /// If the bytes hold anything else.
 pub fn parse_integers(name: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
-    let array = match source::kind(bytes) {
-        Kind::Npy => Array::from_npy(name, bytes)?,
-        Kind::Zip => Archive::open(name, bytes)?.only(format!(
-            "name the array of integers after the file, as in `{name}:NAME`, or save it alone with `np.save(path, integers)`"
-        ))?,
-        Kind::Safetensors | Kind::Pickle | Kind::Other => return text(name, bytes),
-    };
-    whole(&array)
+    match array(name, bytes)? {
+        Some(array) => whole(&array),
+        None => text(name, bytes),
+    }
+}
+
+/// The array of an npy file, or that of an npz file with one; nothing where the bytes are text.
+fn array(name: &str, bytes: &[u8]) -> Result<Option<Array>, FileError> {
+    match source::kind(bytes) {
+        Kind::Npy => Array::from_npy(name, bytes).map(Some),
+        Kind::Zip => Archive::open(name, bytes)?
+            .only(format!(
+                "name the array of integers after the file, as in `{name}:NAME`, or save it alone with `np.save(path, integers)`"
+            ))
+            .map(Some),
+        Kind::Safetensors | Kind::Pickle | Kind::Other => Ok(None),
+    }
 }
 
 /// The numbers of a list: integers, or floats that are whole numbers, as in texts.
 fn whole(array: &Array) -> Result<Vec<i64>, FileError> {
     array.flat()?;
+    numbers(
+        array,
+        "save a list of whole numbers; a share of the attributes, the same for all nodes, is said by `-q 1%`",
+    )
+}
+
+/// The same of an array with any sides.
+fn numbers(array: &Array, remedy: &str) -> Result<Vec<i64>, FileError> {
     if !array.is_float() {
         return array.integers();
     }
     let number = |(at, value): (usize, f64)| match value {
         // Below this, every whole number is a float.
         _ if value.fract() == 0.0 && value.abs() < 9e15 => Ok(value as i64),
-        _ => Err(array.element(
-            at,
-            format!("is {value}, but whole numbers are needed"),
-            "save a list of whole numbers; a share of the attributes, the same for all nodes, is said by `-q 1%`"
-                .into(),
-        )),
+        _ => Err(array.element(at, format!("is {value}, but whole numbers are needed"), remedy.into())),
     };
     array.reals()?.into_iter().enumerate().map(number).collect()
 }
@@ -61,10 +77,13 @@ fn whole(array: &Array) -> Result<Vec<i64>, FileError> {
 /// # Errors
 /// If the file cannot be read or holds anything else.
 pub fn read_ends(path: &Path) -> Result<Vec<i64>, FileError> {
+    if let Some(array) = named(path)? {
+        return ends(&array);
+    }
     let (name, bytes) = (path.display().to_string(), source::read(path)?);
-    match source::kind(&bytes) {
-        Kind::Npy | Kind::Zip => parse_integers(&name, &bytes),
-        Kind::Safetensors | Kind::Pickle | Kind::Other => {
+    match array(&name, &bytes)? {
+        Some(array) => ends(&array),
+        None => {
             let lines = lines(&name, &bytes)?;
             // Pairs, or one number in each line, or all in one.
             match lines.iter().find(|line| line.numbers.len() != 2) {
@@ -72,6 +91,20 @@ pub fn read_ends(path: &Path) -> Result<Vec<i64>, FileError> {
                 None => Ok(lines.into_iter().flat_map(|line| line.numbers).collect()),
             }
         }
+    }
+}
+
+/// The ends of edges in an array: one edge in each row, or one end after the other.
+fn ends(array: &Array) -> Result<Vec<i64>, FileError> {
+    match array.shape() {
+        [_] | [_, 2] => numbers(array, "save the ids of nodes, which are whole numbers from 0"),
+        shape => Err(array.misshapen(
+            format!("has shape {}, but one edge in each row is needed, [edges, 2]", spell(shape)),
+            match shape {
+                [2, _] => "save it transposed (`.T`): one edge in each row".into(),
+                _ => "save an array with two columns, the ids of both ends".into(),
+            },
+        )),
     }
 }
 

@@ -58,7 +58,14 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     let shaped = tensors.shapes();
     let order = match options.layers.as_slice() {
         [] => names::sort(name, &shaped)?,
-        prefixes => chosen::layers(name, &shaped, prefixes)?,
+        prefixes => chosen::layers(name, &shaped, prefixes).map_err(|error| match error {
+            // Names of the usual kinds say themselves what they are.
+            FileError::NoSuchLayer { file, prefix, found, .. } if names::sort(name, &shaped).is_ok() => {
+                let remedy = "leave `--layers` out: the names of these tensors are known".into();
+                FileError::NoSuchLayer { file, prefix, found, remedy }
+            }
+            error => error,
+        })?,
     };
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;

@@ -54,6 +54,7 @@ pub(crate) fn sort(file: &str, shaped: &[(String, Vec<usize>)]) -> Result<ModelN
             (None, _) if names.iter().any(|name| name == "logits") => {
                 "these are logits: give the model's own file, and this one by `--logits`".into()
             }
+            (None, []) if names.is_empty() => "the file is empty: save the tensors of the trained model".into(),
             (None, []) => format!("rename the tensors to one of: {SCHEMES}"),
             (None, prefixes) => format!(
                 "name the layers of the network, first layer first: `--layers FIRST,…,LAST` from {}; or rename the \

@@ -87,6 +87,11 @@ impl<'bytes> Reader<'bytes> {
                     self.archive.array(name)?;
                 }
             }
+            if prefix == "adj"
+                && !["data", "shape", "indptr", "indices"].iter().any(|what| self.archive.has(&part(what)))
+            {
+                return Err(self.archive.no_edges(LAYOUT));
+            }
         }
         let data = self.take(&part("data"))?;
         let entries = data.flat()?;
@@ -139,7 +144,12 @@ impl<'bytes> Reader<'bytes> {
             (shape, _) => {
                 let wanted = if by_side { "[2, edges]" } else { "[edges, 2]" };
                 let problem = format!("has shape {}, but a list of edges under this name is {wanted}", spell(shape));
-                return Err(array.misshapen(problem, format!("save `{name}` transposed (`.T`) if it is the other way")));
+                let remedy = match (shape, by_side) {
+                    (&[_, 2], true) | (&[2, _], false) => format!("save `{name}` transposed: `{name}.T`"),
+                    (_, true) => format!("save `{name}` with two rows, senders and receivers"),
+                    (_, false) => format!("save `{name}` with two columns, the ids of both ends"),
+                };
+                return Err(array.misshapen(problem, remedy));
             }
         };
         let ends = array.integers()?;
@@ -167,6 +177,7 @@ impl<'bytes> Reader<'bytes> {
                     let from_one = ends.iter().all(|&end| end >= 1 && end <= nodes as i64);
                     let remedy = match from_one {
                         true => format!("ids start at 0, and these seem to start at 1: save `{name} - 1`"),
+                        false if ends[at] < 0 => "ids start at 0; save the edges without those that are padding".into(),
                         false => "save edges and attributes of the same nodes".into(),
                     };
                     Err(array.element(at, problem, remedy))
@@ -193,6 +204,10 @@ impl<'bytes> Reader<'bytes> {
         }
         for row in 0..nodes {
             matrix.offsets[row + 1] += matrix.offsets[row];
+        }
+        let dropped = cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).count() - matrix.indices.len();
+        if dropped > 0 {
+            self.notes.push(format!("`edge_weight`: {dropped} edges of weight 0 were dropped"));
         }
         Ok(matrix)
     }
@@ -290,7 +305,7 @@ impl<'bytes> Reader<'bytes> {
         if let &[rows, columns] = array.shape() {
             return Err(array.misshapen(
                 format!("has shape [{rows}, {columns}], but one class for each node is needed"),
-                "save `labels.argmax(axis=1)` if it is one-hot, `labels.ravel()` if it is one column".into(),
+                format!("save `{name}.argmax(axis=1)` if it is one-hot, `{name}.ravel()` if it is one column"),
             ));
         }
         let length = array.flat()?;
@@ -322,6 +337,19 @@ impl<'bytes> Reader<'bytes> {
         if self.archive.has(name) { self.take(name).map(Some) } else { Ok(None) }
     }
 
+    /// The group of each attribute, if the file has groups.
+    pub fn groups(&mut self) -> Result<Option<Vec<i64>>, FileError> {
+        let Some(array) = self.optional("attr_groups")? else { return Ok(None) };
+        match array.shape() {
+            [_] => array.integers().map(Some),
+            // Lists of attributes, which must not be flattened.
+            shape => Err(array.misshapen(
+                format!("has shape {}, but one number for each attribute is needed, that of its group", spell(shape)),
+                "save for each attribute the number of its group, -1 where it is in none: `[0, 0, 0, 1, 1, -1]`".into(),
+            )),
+        }
+    }
+
     /// A list of integers, if the file has it.
     pub fn optional_integers(&mut self, name: &str) -> Result<Option<Vec<i64>>, FileError> {
         let Some(array) = self.optional(name)? else { return Ok(None) };
@@ -334,7 +362,8 @@ impl<'bytes> Reader<'bytes> {
             return Ok(None); // A pickle is told about with the other unused arrays.
         }
         let array = self.take(name)?;
-        let remedy = || format!("save `{name}` as one array of names, or leave it out");
+        let count = of.map_or(String::new(), |(count, what)| format!(", one for each of the {count} {what}"));
+        let remedy = || format!("save `{name}` as one array of names{count}, or leave it out");
         let &[length] = array.shape() else {
             let text = format!("has shape {}, but must have one dimension", spell(array.shape()));
             return Err(array.misshapen(text, remedy()));
@@ -348,6 +377,17 @@ impl<'bytes> Reader<'bytes> {
         array.strings().map(Some)
     }
 
+    /// The array that was read in the place of another one.
+    fn used_instead(&self, name: &str) -> Option<&'static str> {
+        let families: [&[&'static str]; 3] = [
+            &["adj_data", "adj_matrix", "edge_index", "edges"],
+            &["attr_data", "attr_matrix", "x", "features", "node_features"],
+            &LABELS,
+        ];
+        let family = families.into_iter().find(|family| family.contains(&name))?;
+        family.iter().copied().find(|other| self.used.contains(*other))
+    }
+
     /// Tells which arrays were not looked at, pickles apart from plain ones.
     pub fn note_unused(&mut self) -> Result<(), FileError> {
         let names: Vec<String> = self.archive.names().map(str::to_owned).collect();
@@ -358,7 +398,10 @@ impl<'bytes> Reader<'bytes> {
             }
             match self.archive.header(&name)?.element {
                 Element::Object => pickled.push(name),
-                _ => plain.push(name),
+                _ => match self.used_instead(&name) {
+                    Some(other) => self.notes.push(format!("`{name}` is ignored: `{other}` is read in its place")),
+                    None => plain.push(name),
+                },
             }
         }
         if !pickled.is_empty() {

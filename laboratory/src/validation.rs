@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use gcnproof::{Budget, Effort, Graph, Limits, Network};
 use gcnproof_results::record::description::{BudgetRecord, Description, Identity, SolverLimits, ValidateRun};
 use gcnproof_results::record::pair::PairRecord;
+use gcnproof_run::outputs::{Kind, untouched};
 use gcnproof_run::run::{Run, make_folder};
 use gcnproof_run::sample::{by_target, draw, pair_keys};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
@@ -104,6 +105,9 @@ impl Validation<'_> {
         if let Some(folder) = &self.plots {
             // Before hours of work, not after.
             make_folder(folder)?;
+            let (force, resume) = (self.run.force, self.run.out.as_ref().map(|_| self.run.resume));
+            pictures(folder).iter().try_for_each(|path| Kind::Figure.check(path))?;
+            pictures(folder).iter().try_for_each(|path| untouched(path, Kind::Figure, force, resume))?;
         }
         let start = Instant::now();
         let time = Duration::try_from_secs_f64(self.exact_limit).unwrap_or_default();
@@ -130,6 +134,11 @@ impl Validation<'_> {
         }
         Ok(Validated { description, rows, report, interrupted })
     }
+}
+
+/// The pictures of all gaps, a linear and a logarithmic one of each.
+fn pictures(folder: &Path) -> Vec<PathBuf> {
+    GAPS.iter().flat_map(|gap| ["", "_log"].map(|end| folder.join(format!("{}{end}.svg", gap.name)))).collect()
 }
 
 /// Two pictures of every gap that some row has.

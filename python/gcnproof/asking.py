@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import numbers
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -79,7 +80,7 @@ class Asked:
         if switch(self.minimize, "minimize") and self.complete is not None and not self.complete:
             raise InputError("complete=False together with minimize=True: exact minima need a search, and complete=False excludes it", "leave one of them out")
         limit = self.time_limit
-        if limit is not None and (isinstance(limit, (bool, str)) or not float(limit) >= 0):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, numbers.Real) or not float(limit) >= 0):
             raise InputError(f"time_limit={limit!r}", "give a number of seconds, 0 or more")
 
     def native(self, graph: Graph) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -88,7 +89,7 @@ class Asked:
             raise InputError("class_='labels', but the graph has no labels", "give some (data.y, or Graph(…, labels)), or say class_='predicted'")
         flips = self.attack if isinstance(self.attack, Flips) else None
         return self.attack._native(graph), {
-            "nodes": chosen(self.nodes, graph.target_count),
+            "nodes": chosen(self.nodes, graph),
             "class_": self.class_,
             # What one bound certifies is asked without a search, unless `complete` says otherwise.
             "complete": (False if flips and flips.bound != "best" else None) if self.complete is None else bool(self.complete),
@@ -107,8 +108,8 @@ class Asked:
         return _native.Question(subject.graph._native(), subject.network, *self.native(subject.graph))
 
 
-def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, Any]) -> dict[str, Any]:
-    """Where rows and proofs go; `resume` and `force` are taken out of the other arguments."""
+def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, Any], plots: str | None = None) -> dict[str, Any]:
+    """Where rows and proofs go; `resume` and `force` are taken out of the other arguments. `plots` is a folder that is overwritten as well."""
     examples = {"proofs": "proofs.jsonl.zst", "out": "results.parquet"}
     paths = {
         name: None if path is None else path_of(path, name, f"give the path of a file, such as {name}={examples[name]!r}")
@@ -125,7 +126,7 @@ def files_of(what: str, proofs: Path | None, out: Path | None, more: dict[str, A
             "give out=, too: the file of rows of that run, or a new one where it had none; proofs that are there are kept",
         )
     for name in ("resume", "force"):
-        if files[name] and out is None and proofs is None:
+        if files[name] and out is None and proofs is None and (plots is None or name == "resume"):
             raise InputError(f"{name}=True without a file", "say where rows go: out='results.parquet'")
     return files
 
@@ -149,10 +150,19 @@ MEANT = {
     "direction": "flips='add' or flips='remove'",
     "timeout": "time_limit",
     "mask": "nodes",
+    "graphs": "nodes (ids of graphs, where these are classified)",
     "overwrite": "force=True",
     "verbose": "progress=True",
     "n_jobs": "threads",
     "lr": "learning_rate",
+    "remove": "edges='remove' with E, or Edges(remove=…),",
+    "insert": "edges='insert' with E, or Edges(insert=…),",
+    "change": "edges='change' with E, or Edges(change=…),",
+    "at_node": "e, or Edges(at_node=…),",
+    "groups": "Categories(Q=…, q=…, groups=…)",
+    "categories": "Categories(Q=…, q=…, groups=…)",
+    "candidates_within": "candidates",
+    "directed_edges": "directed",
 }
 """What other tools and our own command line call arguments."""
 

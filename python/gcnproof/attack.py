@@ -134,8 +134,16 @@ class Edges:
         switch(self.directed, "directed")
         if self.candidates is not None and self._kind == "remove":
             raise InputError("candidates beside remove" if self.remove is not None else "candidates, but not how many edges", "candidates are edges that may be inserted: say insert=… or change=…")
-        if isinstance(self.candidates, numbers.Integral):
-            whole(self.candidates, "candidates", "edges apart")
+        for name, given in (("freeze_edges", self.freeze_edges is not None), ("keep_one_edge=False", not self.keep_one_edge)):
+            if given and self._kind == "insert":
+                raise InputError(f"{name} beside insert: no edge is removed", f"leave {name.removesuffix('=False')} out, or say remove=… or change=…")
+        if isinstance(self.candidates, numbers.Number) and (isinstance(self.candidates, bool) or not isinstance(self.candidates, numbers.Integral)):
+            raise InputError(f"candidates={self.candidates!r}", "give a whole number of edges apart, 2 or more, or pairs of ids")
+        if isinstance(self.candidates, numbers.Integral) and whole(self.candidates, "candidates", "edges apart") < 2:
+            raise InputError(
+                f"candidates={self.candidates}: nodes at most {self.candidates} edges apart are the same or have an edge, and none can be inserted",
+                "give 2 or more, pairs of ids, or leave candidates out for all edges that the graph does not have",
+            )
 
     @property
     def _kind(self) -> str:
@@ -158,7 +166,7 @@ class Edges:
             "kind": self._kind,
             "directed": bool(self.directed),
             "within": int(self.candidates) if near else None,
-            "candidates": _pairs(self.candidates, graph, "candidates") if listed else None,
+            "candidates": _candidates(self.candidates, graph) if listed else None,
         }
 
 
@@ -207,7 +215,9 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
             raise InputError(f"q={most}: {kind}", remedy)
         # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
         return float(str(most)) if isinstance(most, np.floating) else float(most)
-    found = _array(most)
+    found = _array(most, name)
+    if found.ndim == 0:
+        raise InputError(f"{name}={most!r}", f"give a whole number, {share}or an array with one number for each node")
     if found.ndim != 1 or found.dtype.kind not in "iu" or nodes not in (None, len(found)):
         of = "the" if nodes is None else f"the {nodes}"
         cast = "" if found.dtype.kind != "f" else f": {name}.long()" if hasattr(most, "detach") else ": array.astype(int)"
@@ -237,13 +247,11 @@ def _pairs(edges: Any, graph: Graph, name: str = "freeze_edges") -> list[tuple[i
     """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them; two by two they are pairs."""
     if edges is None:
         return []
-    found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges)
+    found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges, name)
     if found.size == 0:
         return []
     if found.ndim != 2 or found.dtype.kind not in "iu" or 2 not in found.shape:
-        raise InputError(
-            f"{name}: an array of {found.dtype} with the sides {found.shape}", "give pairs of ids, one for each edge"
-        )
+        raise InputError(f"{name}: an array of {found.dtype} with the sides {found.shape}", f"give pairs of ids, one for each edge: {name}=[(0, 1), (1, 2)]")
     rows = found if found.shape[1] == 2 else found.T
     if name == "freeze_edges" and found.shape == (2, 2) and _are_edges(found.T, graph) and not _are_edges(found, graph):
         raise InputError(
@@ -251,6 +259,16 @@ def _pairs(edges: Any, graph: Graph, name: str = "freeze_edges") -> list[tuple[i
             "rows are pairs of ids (m × 2): give columns of edge_index transposed, edge_index[:, :2].T",
         )
     return [(int(a), int(b)) for a, b in rows]
+
+
+def _candidates(edges: Any, graph: Graph) -> list[tuple[int, int]]:
+    """Edges that may be inserted; there is at least one."""
+    if is_path(edges):
+        raise InputError(f"candidates={edges!r}: a text", "give pairs of ids, candidates=[(0, 5), (1, 7)], or the number of edges that their ends are apart at most, candidates=2; of a file: np.loadtxt(path, dtype=int)")
+    found = _pairs(edges, graph, "candidates")
+    if not found:
+        raise InputError("candidates: the list is empty, and no edge can be inserted", "give pairs of ids, or leave candidates out for all edges that the graph does not have")
+    return found
 
 
 def _are_edges(pairs: np.ndarray, graph: Graph) -> bool:
@@ -284,6 +302,8 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
             kind = type(given).__name__
             raise InputError(f"{name} beside {kind}(…)", f"say all of the attack inside {kind}(…): help(gcnproof.{kind})")
         return given
+    if isinstance(given, type):
+        raise InputError(f"{given.__name__} is a class, and an attack is one of its objects", "give gcnproof.Flips(Q=12, q=0.01) or gcnproof.Edges(remove=5), or say Q=12, q=0.01")
     if given is not None:
         raise InputError(f"a {type(given).__name__} is no attack", "give gcnproof.Flips(Q=12, q=0.01) or gcnproof.Edges(remove=5), or say Q=12, q=0.01")
     if edges not in (None, "remove", "insert", "change"):
@@ -291,14 +311,19 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
     of_flips = [name for name in said if name in _OF_FLIPS and (name, said[name]) not in (("flips", "both"), ("bound", "best"), ("margins", "fast"))]
     if edges or "E" in said or "e" in said:
         for name in of_flips:
+            if name in ("bound", "margins"):
+                raise InputError(f"{name} together with edges: only flips of attributes have several bounds", "leave it out")
             raise InputError(
                 f"{name} together with edges: attacks on attributes and edges at once are not decided",
-                "say E and e, or Edges(…), for removed edges; Q and q, or Flips(…), for flips of attributes",
+                "say E and e, or Edges(…), for edges; Q and q, or Flips(…), for flips of attributes",
             )
+        if "candidates" in said and edges in (None, "remove"):
+            raise InputError("candidates beside edges='remove'" if edges else "candidates, but edges are removed", "candidates are edges that may be inserted: say edges='insert' or edges='change'")
         names = {**_OF_EDGES, "E": edges or "remove"}
         return _made(Edges, {name: value for name, value in said.items() if name not in _OF_FLIPS}, names)
     for name in said.keys() & _OF_EDGES:
-        raise InputError(f"{name} without edges", "say edges='remove' with E and e, or leave it out")
+        known = "edges='insert' or edges='change'" if "candidates" in said else "edges='remove', edges='insert' or edges='change'"
+        raise InputError(f"{name} without edges", f"say {known} with E and e, or leave it out")
     return _made(Flips, said, _OF_FLIPS) if said else None
 
 
@@ -319,7 +344,7 @@ def execution_of(deployed: Any, attack: Any, short: dict[str, Any]) -> Execution
     said = {name: value for name, value in said.items() if value is not None and value is not False}
     if isinstance(attack, Edges) and (deployed is not None or said):
         name = "deployed" if deployed is not None else next(iter(said))
-        raise InputError(f"{name} together with edges: verdicts about removed edges are those of the exact network", "leave it out")
+        raise InputError(f"{name} together with edges: verdicts about changed edges are those of the exact network", "leave it out")
     if deployed is None or isinstance(deployed, Execution):
         for name in said:
             raise InputError(

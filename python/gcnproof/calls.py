@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _native
-from .asking import Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
+from .asking import MEANT, Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
 from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
 from .attack import Edges, Execution, Flips, attack_of, execution_of
 from .errors import InputError
@@ -91,6 +91,9 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
 
 def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Attack | None:
     """The attack, of which `first` and q may be said by their places."""
+    for name in ("remove", "insert", "change", "at_node", "groups", "categories", "candidates_within", "directed_edges"):
+        if name in more:
+            raise TypeError(f"{name!r} is no argument of this call: {MEANT[name]} is meant")
     if isinstance(q, (Flips, Edges)):
         raise InputError("two attacks are given", "give one: attributes are flipped, or edges removed; call once for each")
     if getattr(attack, "ndim", 0) > 1:
@@ -107,6 +110,12 @@ def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Atta
             raise TypeError(f"{first} is said twice")
         more[first], attack = attack, None
     return attack_of(attack, more)
+
+
+def _counted(more: dict[str, Any], attack: Any, most: int) -> None:
+    """How many edges, where only is said what is done to them: an attack that inserts is known by its number."""
+    if attack is None and more.get("edges") in ("insert", "change") and more.get("E") is None:
+        more["E"] = most
 
 
 def answered(
@@ -168,6 +177,7 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
     limits = {name: more.pop(name) for name in ("max_Q", "max_E") if name in more}
     if "max_E" in limits and attack is None:
         more.setdefault("edges", "remove")
+    _counted(more, attack, limits.get("max_E", LIMIT))
     found = _attack(more, attack, q, "q")
     if found is None or isinstance(found, Flips) and found.q is None:
         raise InputError("q is missing", "say how many attributes may be flipped in each node, or Edges(…) for edges")
@@ -203,8 +213,9 @@ def explain(
     Flips(Q=12, q=0.01); Edges() removes at most 5.
     """
     if isinstance(node, bool) or not hasattr(node, "__index__") or getattr(node, "ndim", 0) > 0:
-        raise InputError(f"node={node!r}: explain takes one node", "give one id, and call it once for each node")
+        raise InputError(f"node={node!r}: explain takes one node, or one graph where these are classified", "give one id, and call it once for each")
     said = dict(more)
+    _counted(said, attack, 5)
     found = _attack(said, attack, q) or Flips()
     if isinstance(found, Flips):
         found = dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
@@ -260,7 +271,7 @@ def check(
     asked = None
     if found is None or (found.Q if isinstance(found, Flips) else found._most) is None:
         for name in [name for name, value in others.items() if value is not None] or (["attack"] if found else []):
-            raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges removed (E)")
+            raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges changed (E)")
     else:
         if isinstance(found, Edges) and (bound is not None or attacked_nodes is not None):
             raise InputError("bound together with edges: one attack is bounded for flips of attributes", "say Q instead of E")
@@ -321,4 +332,6 @@ def _flipped(flips: Any) -> list[tuple[int, int]]:
         return []
     if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
         raise InputError(f"flips={flips!r}", "flips are pairs (node, attribute): [(0, 17), (3, 5)]")
+    if found.min() < 0:
+        raise InputError(f"flips={flips!r}: ids start at 0", "flips are pairs (node, attribute), both from 0: [(0, 17), (3, 5)]")
     return [(int(node), int(attribute)) for node, attribute in found]

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from .arguments import is_path, keep_inputs, threads as _threads, whole
 from .asking import Asked, Class, Path, Written, files_of, keeping, tell
-from .attack import Edges, Flips, execution_of
+from .attack import Categories, Edges, Flips, execution_of
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError
 from .progress import Listener, Progress
@@ -215,7 +215,9 @@ def collective(
         raise InputError(message, f"say budgets={shown!r}, and q for each node: collective(model, data, {shown!r}, q=0.01)")
     found = _attack(said, attack, None, "q")
     if isinstance(found, Edges):
-        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for removed edges", "give Flips(q=…)")
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for changed edges", "give Flips(q=…)")
+    if isinstance(found, Categories):
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for categories", "give Flips(q=…), and a graph without groups")
     if found is None or found.q is None:
         raise InputError("q is missing", "say how many attributes may be flipped in each node")
     if radii is not None and not isinstance(radii, Radii) and not is_path(radii):

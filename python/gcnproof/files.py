@@ -70,8 +70,9 @@ def load(
         # An archive of arrays may also be a model; if it is neither, it was more likely meant as a graph.
         try:
             return _network(name, rules, list(layers))
-        except InputError:
-            raise no_graph from None
+        except InputError as no_model:
+            # Layers are asked of models alone.
+            raise (no_model if layers else no_graph) from None
     if layers or rules != ["gcn"]:
         given = "layers" if layers else "message_passing"
         raise InputError(f"{name}: is a graph, and a graph has no {given}", f"leave {given} out, or give the file of a model")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from .arguments import new_file, switch
+from .arguments import new_file, path_of, switch
 from .errors import InputError, pythonic, warn
 from .normalisation import Division, note, recognised
 
@@ -103,7 +103,7 @@ class Graph:
         """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
         repairs = [switch(value, name) for name, value in (("binarize", binarize), ("symmetrize", symmetrize), ("unweight", unweight))]
         try:
-            handle, notes = _native.Graph.read(os.fspath(path), *repairs)
+            handle, notes = _native.Graph.read(path_of(path, "path", "give the path of a file, such as 'graph.npz'"), *repairs)
         except InputError as error:
             own = {"is a model": "give the file of a graph (.npz)", "have no mirror image": DIRECTED, "have a weight other than 1": WEIGHTED}
             for words, remedy in own.items():
@@ -131,9 +131,14 @@ class Graph:
             missing = "x" if x is None else "edge_index"
             raise InputError(f"the data has no {missing}", "give an object with edge_index and x, such as PyTorch Geometric's Data")
         x = _csr(x, "x")
-        source, receiver = checked_edges(_array(edges), x.shape[0], InputError)
+        source, receiver = checked_edges(_array(edges, "edge_index"), x.shape[0], InputError)
         if not switch(unweight, "unweight"):
             _check_weights(getattr(data, "edge_weight", None), len(source))
+        if getattr(data, "edge_attr", None) is not None and getattr(data, "edge_weight", None) is None:
+            warn(
+                "data.edge_attr is not used: a Graph has edges without weights or attributes. Where a module reads them, give the module itself, certify(module, data, …); "
+                "set data.edge_attr = None if nothing reads them"
+            )
         adjacency = sparse.csr_matrix((np.ones(len(source)), (receiver, source)), shape=(x.shape[0], x.shape[0]))
         for at in np.flatnonzero(adjacency.data > 1)[: 0 if unweight else 1].tolist():
             row = int(np.searchsorted(adjacency.indptr, at, side="right")) - 1
@@ -262,6 +267,11 @@ class Graph:
         return self.node_count if self._batch is None else int(self._batch[-1]) + 1
 
     @property
+    def _targets(self) -> str:
+        """What is classified."""
+        return "nodes" if self._batch is None else "graphs"
+
+    @property
     def labels(self) -> np.ndarray | None:
         """The class of each node, or of each graph where these are classified, below 0 where there is none."""
         return self._labels
@@ -307,19 +317,20 @@ class Graph:
         return f"Graph({graphs}{self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes{divided}, {labels})"
 
 
-def _array(values: Any) -> np.ndarray:
-    """An array of numpy, of what may be a torch tensor."""
+def _array(values: Any, name: str = "the array") -> np.ndarray:
+    """An array of numpy, of what may be a torch tensor; `name` is what errors call it."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().numpy()
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name}: a list whose rows have different lengths is no array", "give rows of one length") from None
 
 
 def checked_edges(edges: np.ndarray, nodes: int, error: type[Exception]) -> np.ndarray:
     """Edges as sources and receivers; raises about what are none."""
     if edges.ndim != 2 or edges.shape[0] != 2 or edges.dtype.kind not in "iu":
-        turned = edges.ndim == 2 and edges.shape[1] == 2 and edges.dtype.kind in "iu"
-        remedy = "`edge_index.T`" if turned else "`edge_index.astype(np.int64)`, if it has sources and receivers in two rows"
-        raise error(f"`edge_index` is an array of {' × '.join(map(str, edges.shape))} ({edges.dtype}) instead of 2 × edges with integers. Remedy: {remedy}")
+        raise error(no_edges(edges, "edge_index", "edge_index.T", "edge_index.astype(np.int64)"))
     wrong = np.argwhere((edges < 0) | (edges >= nodes))
     if len(wrong):
         row, column = wrong[0].tolist()
@@ -332,16 +343,39 @@ def checked_edges(edges: np.ndarray, nodes: int, error: type[Exception]) -> np.n
     return edges
 
 
+def no_edges(edges: np.ndarray, name: str, turned: str, cast: str) -> str:
+    """Why an array is no list of edges, with a remedy that neither rounds nor renumbers: `turned` and `cast` are how it is transposed and made integers."""
+    shape, is_pair = " × ".join(map(str, edges.shape)), edges.ndim == 2 and edges.shape[0] == 2
+    kind = edges.dtype.kind
+    if kind in "USO":
+        return (
+            f"`{name}` is an array of {shape or 'no sides'} ({edges.dtype}): texts, and ids of nodes are numbers of rows of `x`. Remedy: "
+            "`ids = {node: row for row, node in enumerate(nodes)}` of the nodes in the order of these rows, then `[[ids[node] for node in ends] for ends in edge_index]`"
+        )
+    if kind == "f":
+        for at in np.argwhere(edges != np.floor(edges))[:1].tolist():
+            place = ", ".join(map(str, at))
+            return f"`{name}[{place}]` is {edges[tuple(at)]}, and ids of nodes are whole numbers. Remedy: correct it; no rounding of it is sure to be what was meant"
+    remedy = cast if is_pair and kind in "fb" else turned if edges.ndim == 2 and edges.shape[1] == 2 and kind in "iu" else None
+    return f"`{name}` is an array of {shape or 'no sides'} ({edges.dtype}) instead of 2 × edges with integers. Remedy: " + (
+        f"`{remedy}`" if remedy else "sources in the first row, receivers in the second"
+    )
+
+
 def _groups(groups: Any, count: int) -> list[int]:
     """The group of each attribute, by lists of attributes or by numbers."""
+    remedy = "give one list of attributes for each group: groups=[range(0, 7), range(7, 12)]"
+    kinds = {_array(group).dtype.kind for group in groups} if isinstance(groups, (list, tuple, np.ndarray)) and len(groups) else set()
+    if isinstance(groups, (list, tuple)) and not groups or "b" in kinds:
+        raise InputError(f"groups={groups!r}", remedy)
     try:
         listed = [[int(d) for d in _array(group).ravel()] for group in groups] if any(np.ndim(group) for group in groups) else None
         found = [-1] * count if listed is not None else [int(group) for group in _array(groups).ravel()]
     except (TypeError, ValueError):
-        raise InputError(f"groups={groups!r}", "give one list of attributes for each group: groups=[range(0, 7), range(7, 12)]") from None
+        raise InputError(f"groups={groups!r}", remedy) from None
     fractions = [value for value in np.concatenate([_array(group).ravel() for group in groups]).tolist() if value != int(value)]
     if fractions:
-        raise InputError(f"groups have {fractions[0]}, which is no whole number", "give one list of attributes for each group: groups=[range(0, 7), range(7, 12)]")
+        raise InputError(f"groups have {fractions[0]}, which is no whole number", remedy)
     for group, attributes in enumerate(listed or ()):
         for attribute in attributes:
             if not 0 <= attribute < count:
@@ -394,7 +428,11 @@ def _csr(matrix: Any, what: str) -> Any:
     elif sparse.issparse(matrix):
         found = matrix.tocsr()
     else:
-        dense = np.asarray(matrix)
+        if matrix is None:
+            raise InputError(f"the {what}: None is no matrix", "give a matrix of numbers: scipy sparse, numpy, or a torch tensor")
+        dense = _array(matrix, f"the {what}")
+        if dense.dtype.kind in "US":
+            raise InputError(f"the {what} is an array of texts ({dense.dtype})", "give 0 and 1, one column for each word or category; array.astype(float) if the texts are numbers")
         if dense.ndim != 2 or dense.dtype.kind not in "biuf":
             raise InputError(
                 f"the {what} is an array of {dense.dtype} with {dense.ndim} sides",
@@ -422,6 +460,9 @@ def _ones(matrix: Any, what: str, changed: bool, remedy: str) -> Any:
     wrong = np.flatnonzero(matrix.data != 1)
     if not len(wrong):
         return matrix
+    for at in np.flatnonzero(~np.isfinite(matrix.data))[:1].tolist():
+        row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        raise InputError(f"the {what} at ({row}, {int(matrix.indices[at])}) is {matrix.data[at]}, which is not a finite number", "correct it: no verdict about it would mean anything")
     if changed:
         same = matrix.copy()
         same.data[:] = 1
@@ -450,7 +491,8 @@ def _labels(labels: Any, nodes: int, targets: str = "nodes") -> np.ndarray:
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.shape != (nodes,):
-        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} {targets}")
+        onehot = "; labels.argmax(axis=1), if they are one-hot" if found.ndim == 2 and len(found) == nodes else ""
+        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} {targets}{onehot}")
     if found.dtype.kind not in "iu":
         whole = found.astype(np.int64) if found.dtype.kind in "fb" and np.isfinite(found).all() else None
         if whole is None or (whole != found).any():

@@ -90,7 +90,7 @@ class Network:
     def __post_init__(self) -> None:
         if hasattr(self.layers, "state_dict"):
             raise InvalidNetwork("a module of torch is no list of layers: gcnproof.from_pyg(model, data) reads it, and certify(model, data, …) takes it as it is")
-        if isinstance(self.layers, Layer) or not all(isinstance(layer, Layer) for layer in self.layers):
+        if isinstance(self.layers, Layer) or not hasattr(self.layers, "__iter__") or not all(isinstance(layer, Layer) for layer in self.layers):
             raise InvalidNetwork("layers are a list of Layer objects, such as [Layer('h', [Term('x', 'gcn', W1)], b1), Layer('out', [Term('h', 'gcn', W2)], b2, 'none')]")
         if not self.layers:
             raise InvalidNetwork("a network has at least one layer")

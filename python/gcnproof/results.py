@@ -295,7 +295,8 @@ class Radii(_Nodes[Radius]):
         found = self.summary()
         if not found["at_limit"]:
             return ""
-        name = "Edges(remove=…)" if self._edges else "Flips(Q=…)"
+        kind = self.run.get("edges", {}).get("attack") or "remove"
+        name = f"Edges({kind}=…)" if self._edges else "Flips(Q=…)"
         return f"{found['at_limit']} {self._target}s withstand {self._letter} = {found['limit']}, and more was not looked at: {name} says how far"
 
     def __repr__(self) -> str:

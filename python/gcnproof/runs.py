@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from .arguments import is_path, keep_inputs, path_of, switch, threads as _threads, whole
 from .asking import MEANT, Short, Written, again, files_of, nothing_left, tell
-from .attack import Flips
+from .attack import Categories, Flips
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError, warn
 from .files import _graph, load
@@ -68,7 +68,9 @@ def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
     """The attack of a command, by default Flips(Q=12, q=0.01)."""
     found = _attack(more, attack, q) or Flips()
     if not isinstance(found, Flips):
-        raise InputError("removed edges are certified by certify, radius and explain", "give Flips(…), or Q and q")
+        raise InputError("changed edges are certified by certify, radius and explain", "give Flips(…), or Q and q")
+    if isinstance(found, Categories):
+        raise InputError("changes of categories are certified by certify, radius and explain", "give Flips(…), or Q and q, and a graph without groups")
     return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
 
 
@@ -195,7 +197,7 @@ def train(
             "out": path,
             "settings": json.dumps(settings),
             "split": str(split),
-            "labelled": chosen(labelled, graph.target_count, "labelled"),
+            "labelled": chosen(labelled, graph, "labelled"),
             "message_passing": rules,
             "checkpoint_every": 50 if every is None else int(every),
             **mode,
@@ -270,7 +272,7 @@ def study(
     if any(subject.graph.digest != graph.digest for subject in subjects):
         raise InputError("the models are bound to different graphs", "a study is about one graph: call it once for each")
     asked = {
-        "nodes": chosen(nodes, graph.target_count),
+        "nodes": chosen(nodes, graph),
         "max_Q": int(max_Q),
         "complete": complete,
         "time_limit": float(time_limit),
@@ -394,14 +396,14 @@ def validate(
         )
     said: dict[str, Any] = dict(more)
     found = _flips(attack, q, said)
-    files = files_of("validate", None, out, said)
-    _numbers({"sample": sample, "seed": seed}, {"time_limit": time_limit, "milp_limit": milp_limit, "exact_limit": exact_limit})
     folder = None if plots is None else path_of(plots, "plots", "give the path of a folder, such as plots='plots'")
+    files = files_of("validate", None, out, said, folder)
+    _numbers({"sample": sample, "seed": seed}, {"time_limit": time_limit, "milp_limit": milp_limit, "exact_limit": exact_limit})
     count, bar = _threads(threads), Progress(progress, "validate")
     subject = Subject.of(model, data, call)
     keep_inputs(files, model=subject.model, graph=subject.file)
     asked = {
-        "nodes": chosen(nodes, subject.graph.target_count),
+        "nodes": chosen(nodes, subject.graph),
         "sample": int(sample),
         "seed": int(seed),
         "time_limit": float(time_limit),

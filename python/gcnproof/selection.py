@@ -33,22 +33,24 @@ def in_words(nodes: str, name: str) -> InputError:
     return InputError(f"{name}={nodes!r}: a text", remedy)
 
 
-def chosen(nodes: Any, count: int, name: str = "nodes") -> list[int] | None:
-    """Ids of at least one node; None for all of them."""
-    found = selected(nodes, count, name=name)
+def chosen(nodes: Any, graph: Graph, name: str = "nodes") -> list[int] | None:
+    """Ids of at least one node, or of one graph where these are classified; None for all of them."""
+    count, what = graph.target_count, graph._targets
+    found = selected(nodes, count, what, name)
     if found == []:
         done = "labelled" if name == "labelled" else "selected"
         remedy = f"give at least one id, or leave {name} out"
         if isinstance(nodes, slice):
             shown = ":".join("" if part is None else str(part) for part in (nodes.start, nodes.stop))
-            raise InputError(f"{name}: no node is {done}: the slice {shown} is empty in a graph of {count} nodes", remedy)
+            where = "in a graph of" if what == "nodes" else "of"
+            raise InputError(f"{name}: no {what[:-1]} is {done}: the slice {shown} is empty {where} {count} {what}", remedy)
         kind = "the mask has no true entry" if _array(nodes).dtype == bool else "the list is empty"
-        raise InputError(f"{name}: no node is {done}: {kind}", remedy)
+        raise InputError(f"{name}: no {what[:-1]} is {done}: {kind}", remedy)
     return found
 
 
 def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = None) -> list[int] | None:
-    """Ids of nodes or attributes, of which there are `count`; None for all of them. `name` is the argument, where it is not `what`."""
+    """Ids of nodes, graphs or attributes, of which there are `count`; None for all of them. `name` is the argument, where it is not `what`."""
     name = name or what
     if nodes is None:
         return None
@@ -58,7 +60,7 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
         return [int(nodes)]
     if isinstance(nodes, str):
         raise in_words(nodes, name)
-    found = _array(list(nodes) if isinstance(nodes, (set, frozenset, range)) else nodes)
+    found = _array(list(nodes) if isinstance(nodes, (set, frozenset, range)) else nodes, name)
     if found.size == 0:
         return []
     if found.ndim == 0:
@@ -70,7 +72,8 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
         raise InputError(f"{name}: an array with the sides {found.shape}", remedy)
     if found.dtype == bool:
         if len(found) != count:
-            raise InputError(f"{name}: a mask of {len(found)} entries, but there are {count} {what}", "give one entry for each")
+            remedy = "give one entry for each" + (" of the graphs: these are classified, and not their nodes" if what == "graphs" else "")
+            raise InputError(f"{name}: a mask of {len(found)} entries, but there are {count} {what}", remedy)
         return np.flatnonzero(found).tolist()
     if found.dtype.kind not in "iu":
         raise InputError(f"{name}: an array of {found.dtype}", "give ids as whole numbers, a slice, or a mask of booleans")
@@ -88,7 +91,7 @@ def budgets(asked: Any) -> str | list[int]:
         return asked
     if isinstance(asked, (numbers.Number, bool)):
         return [whole(asked, "budgets", "flips")]
-    found = _array(list(asked) if isinstance(asked, (set, frozenset, range)) else asked)
+    found = _array(list(asked) if isinstance(asked, (set, frozenset, range)) else asked, "budgets")
     if found.size and (found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0):
         raise InputError("budgets are no numbers of flips", "give whole numbers, 0 or more: a list, a range, or a text such as '0-1000:50'")
     return [int(count) for count in found.ravel()]
@@ -138,7 +141,16 @@ class Subject:
             except InputError as error:
                 raise InputError(error.message, _remedy(error, "is a graph", "a model (.safetensors)")) from None
         else:
-            self.network = _native.Network(handle, *model.describe())
+            try:
+                self.network = _native.Network(handle, *model.describe())
+            except InputError as error:
+                # In memory there is no file to be saved again.
+                if "no `batch` says" in error.message:
+                    raise InputError(error.message, "say which graph each node belongs to: Graph(adjacency, attributes, labels, batch=…)") from None
+                if "has a `batch`" in error.message:
+                    message = error.message.replace("the file has a `batch`", "the graph has a `batch`")
+                    raise InputError(message, "leave batch out of the Graph if nodes are to be classified") from None
+                raise
         for note in self.network.notes:
             warn(pythonic(note))
 

@@ -62,11 +62,19 @@ ALIASES = {"node": "graph", "degree": "edges"}
 """What columns are called where rows are about graphs."""
 
 
+def _column(table: Table[Any], name: str) -> np.ndarray:
+    """A column, also where rows are about graphs."""
+    for known in (name, ALIASES.get(name)):
+        if known in table._columns:
+            return table._columns[known]
+    raise InputError(f"these results are about {table._target}s, and have no column {name}", f"use results.{table._key}")
+
+
 class Column(property):
     """A column of a table, as an array of numpy."""
 
     def __init__(self, name: str, doc: str):
-        super().__init__(lambda table: table._columns[name if name in table._columns else ALIASES.get(name, name)], doc=doc)
+        super().__init__(lambda table: _column(table, name), doc=doc)
 
     if TYPE_CHECKING:
 

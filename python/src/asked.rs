@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gcnproof::internals::deployed::execution::precision;
-use gcnproof::{Bound, Effort, Execution, Margins};
+use gcnproof::{Bound, Effort, Execution, Graph as PlainGraph, Margins};
 use gcnproof_cli::run::run;
 use gcnproof_results::record::description::{Class, EffortRecord, Level};
 use gcnproof_run::effort::{limits, usual_seconds};
@@ -43,7 +43,7 @@ struct Deployed {
 impl Asked {
     /// The nodes that are named, in rising order; nothing for all of them.
     pub fn named(&self, py: Python, graph: &Graph) -> PyResult<Option<Vec<usize>>> {
-        self.nodes.as_deref().map(|nodes| selected(py, graph.0.target_count(), nodes)).transpose()
+        self.nodes.as_deref().map(|nodes| selected(py, &graph.0, nodes)).transpose()
     }
 
     /// The nodes, in rising order.
@@ -122,20 +122,25 @@ impl Asked {
     }
 }
 
-/// Nodes that exist, in rising order.
-pub fn selected(py: Python, count: usize, nodes: &[i64]) -> PyResult<Vec<usize>> {
+/// Nodes that exist, in rising order; or graphs, where these are classified.
+pub fn selected(py: Python, graph: &PlainGraph, nodes: &[i64]) -> PyResult<Vec<usize>> {
+    let (count, is_batch) = (graph.target_count(), graph.batch().is_some());
+    let (what, help) = match is_batch {
+        true => ("graph", "graphs are classified: ids are those of graphs, from 0"),
+        false => ("node", "ids run from 0"),
+    };
     let id = |&node: &i64| {
         let known = usize::try_from(node).ok().filter(|&node| node < count);
         known.ok_or_else(|| {
-            let message = format!("there is no node {node}: the last one is {}", count.saturating_sub(1));
-            wrong(py, &message, "ids run from 0")
+            let message = format!("there is no {what} {node}: the last one is {}", count.saturating_sub(1));
+            wrong(py, &message, help)
         })
     };
     let mut nodes = nodes.iter().map(id).collect::<PyResult<Vec<usize>>>()?;
     nodes.sort_unstable();
     nodes.dedup();
     if nodes.is_empty() {
-        return Err(wrong(py, "no node is selected", "give at least one id"));
+        return Err(wrong(py, &format!("no {what} is selected"), "give at least one id"));
     }
     Ok(nodes)
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use gcnproof::edges::{EdgeBudget, EdgeKind, Edges};
-use gcnproof::{Budget, Certifier, Direction, Flips, Graph, LocalBudget};
+use gcnproof::{Budget, BudgetError, Certifier, Direction, Flips, Graph, LocalBudget};
 use gcnproof_cli::{edge_tables, explain as explaining};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof_results::record::node::Record;
@@ -86,7 +86,17 @@ impl Means<Flips> for FlipMeans<'_> {
     }
 
     fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<Budget> {
-        let refused = |error: gcnproof::BudgetError| raise(py, "InputError", &error.to_string(), None);
+        let refused = |error: gcnproof::BudgetError| {
+            let help = match &error {
+                BudgetError::Length { nodes, .. } => {
+                    format!("give one whole number of flips for each of the {nodes} nodes")
+                }
+                BudgetError::Negative { .. } => "give whole numbers of flips, 0 or more".into(),
+                BudgetError::OutOfRange { what, count, .. } => format!("give ids of {what}s from 0 to {}", count - 1),
+                _ => return raise(py, "InputError", &error.to_string(), None),
+            };
+            raise(py, "InputError", &error.to_string(), Some(&help))
+        };
         let budget = match &self.q {
             Local::Changes(q) => Budget::uniform(graph, global, *q),
             Local::Share(share) => {
@@ -114,13 +124,10 @@ impl Means<Edges> for EdgeMeans<'_> {
     }
 
     fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<EdgeBudget> {
+        let last = graph.node_count().saturating_sub(1);
         let refused = |error: gcnproof::edges::EdgeBudgetError| {
-            raise(
-                py,
-                "InputError",
-                &error.to_string(),
-                Some("give ids of nodes that the graph has, and one budget for each node"),
-            )
+            let help = format!("give one whole number of edges, 0 or more, for each of the {} nodes", last + 1);
+            raise(py, "InputError", &format!("at_node (e): {error}"), Some(&help))
         };
         let budget = match &self.e {
             None => EdgeBudget::uniform(graph, global, u32::MAX as usize),
@@ -134,7 +141,9 @@ impl Means<Edges> for EdgeMeans<'_> {
             _ => EdgeKind::Remove,
         };
         let budget = budget.kind(kind).directed(self.directed).keep_one(self.keep_one);
-        let budget = budget.freeze_nodes(&self.freeze_nodes).map_err(refused)?;
+        let budget = budget.freeze_nodes(&self.freeze_nodes).map_err(|error| {
+            raise(py, "InputError", &format!("freeze_nodes: {error}"), Some(&format!("give ids from 0 to {last}")))
+        })?;
         let mut budget = budget.freeze_edges(graph, &self.freeze_edges).map_err(|error| {
             let help = "freeze edges that the graph has, each as a pair of ids: freeze_edges=[(0, 1), (1, 2)]";
             raise(py, "InputError", &format!("freeze_edges: {error}"), Some(help))
@@ -143,7 +152,13 @@ impl Means<Edges> for EdgeMeans<'_> {
             budget = budget.within(hops);
         }
         match &self.candidates {
-            Some(edges) => budget.listed(graph, edges).map_err(refused),
+            Some(edges) => budget.listed(graph, edges).map_err(|error| {
+                let help = format!(
+                    "give pairs of ids from 0 to {last} without an edge between them, as in candidates=[(0, 5), (1, 7)], or \
+                     candidates=2 for all nodes at most two edges apart"
+                );
+                raise(py, "InputError", &format!("candidates: {error}"), Some(&help))
+            }),
             None => Ok(budget),
         }
     }

@@ -276,7 +276,7 @@ impl Question {
         proofs: bool,
         threads: Option<usize>,
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-        let (question, nodes) = (self.0.clone(), selected(py, graph.0.target_count(), &nodes)?);
+        let (question, nodes) = (self.0.clone(), selected(py, &graph.0, &nodes)?);
         let (rows, proofs) = call(py, threads, None, move || question.work(&nodes, proofs))?.whole()?.value;
         Ok((PyBytes::new(py, &rows), PyBytes::new(py, &proofs)))
     }

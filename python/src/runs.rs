@@ -76,7 +76,7 @@ pub fn train<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let budget = attack.budget(py, &graph.0, attack.global())?;
     let settings = settings(&asked.settings).map_err(|report| from_report(py, &report))?;
-    let labelled = asked.labelled.as_ref().map(|ids| selected(py, graph.0.target_count(), ids)).transpose()?;
+    let labelled = asked.labelled.as_ref().map(|ids| selected(py, &graph.0, ids)).transpose()?;
     let graph = graph.0.clone();
     let work = move || {
         let files = TrainingFiles {
@@ -140,7 +140,7 @@ pub fn study<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let budget = attack.budget(py, &graph.0, attack.global())?;
     let count = graph.0.target_count();
-    let nodes = asked.nodes.as_ref().map(|ids| selected(py, count, ids)).transpose()?;
+    let nodes = asked.nodes.as_ref().map(|ids| selected(py, &graph.0, ids)).transpose()?;
     // As if each were a file of that name: legal, and different from each other.
     let files: Vec<PathBuf> =
         asked.names.iter().map(|name| format!("{}.model", name.replace('/', "_")).into()).collect();
@@ -237,7 +237,7 @@ pub fn validate<'py>(
 
     let budget = attack.budget(py, &graph.0, attack.global())?;
     let count = graph.0.target_count();
-    let nodes = asked.nodes.as_ref().map(|ids| selected(py, count, ids)).transpose()?;
+    let nodes = asked.nodes.as_ref().map(|ids| selected(py, &graph.0, ids)).transpose()?;
     let run = files.run();
     let (graph, network, identity) = (graph.0.clone(), network.network.clone(), network.identity.clone());
     let work = move || {

@@ -98,6 +98,7 @@ def test_radii_and_explanations_agree_with_verdicts(tmp_path):
     assert "margin over" in str(told)
 
 
+@pytest.mark.filterwarnings("ignore:nothing can be attacked")
 def test_frozen_edges_nodes_and_budgets_by_node():
     graph, network = small(2)
     ask = {"edges": "remove", "E": 2, "e": 2, "complete": True, "progress": False}
@@ -127,7 +128,7 @@ def test_what_is_not_decided_is_refused():
     refused("q is missing", Q=3)
     refused("E is missing", edges="remove")
     refused("edges='add'", edges="add", E=1)
-    refused("candidates beside remove", edges="remove", E=1, candidates=2)
+    refused("candidates beside edges='remove'", edges="remove", E=1, candidates=2)
     with pytest.raises(gcnproof.InputError, match="remove and insert"):
         gcnproof.Edges(remove=1, insert=1)
     with pytest.raises(TypeError, match="insert is meant"):

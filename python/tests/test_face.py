@@ -133,12 +133,12 @@ class Unread:
         (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, complete=True, time_limit="5"), "number of seconds"),
         (lambda m, g: gcnproof.certify(m, g, Flips(3)), "q is missing"),
         (lambda m, g: gcnproof.certify(m, None, 1, 1), "no graph is given"),
-        (lambda m, g: gcnproof.study(m, g, "study", Edges(3)), "removed edges are certified by"),
+        (lambda m, g: gcnproof.study(m, g, "study", Edges(3)), "changed edges are certified by"),
         (lambda m, g: gcnproof.radius(m, g, Q=5, q=1), "max_Q=5"),
         (lambda m, g: gcnproof.radius(m, g, max_Q=5), "q is missing"),
         (lambda m, g: gcnproof.radius(m, g, 1, max_E=5), "max_E|together"),
         (lambda m, g: gcnproof.collective(m, g, Q=20), "budgets=20"),
-        (lambda m, g: gcnproof.collective(m, g, [1], Edges(2)), "removed edges"),
+        (lambda m, g: gcnproof.collective(m, g, [1], Edges(2)), "changed edges"),
         (lambda m, g: gcnproof.explain(m, g, [0, 1]), "explain takes one node"),
         (lambda m, g: gcnproof.check(m, g, "proofs.jsonl", nodes=[1]), "a question needs a budget"),
     ],
@@ -268,7 +268,7 @@ def test_radii_say_what_was_not_looked_at():
 def test_networks_that_were_trained_and_graphs_of_results(cora, tmp_path):
     made = gcnproof.train(cora, "ce", Flips(Q=4, q=0.01), hidden=8, epochs=3, seed=3, **QUIET)
     assert same(gcnproof.certify(made, cora, 2, 1, nodes=[1, 2], **QUIET), gcnproof.certify(made.network, cora, 2, 1, nodes=[1, 2], **QUIET))
-    with pytest.raises(gcnproof.InputError, match="removed edges"):
+    with pytest.raises(gcnproof.InputError, match="changed edges"):
         gcnproof.train(cora, "ce", Edges(2))
 
 

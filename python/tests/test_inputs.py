@@ -64,7 +64,7 @@ def test_a_data_object_without_torch(problem):
         (lambda a, x: (a, x / 3), "NormalizeFeatures"),
         (lambda a, x: (a, np.nextafter(x / np.maximum(x.sum(1, keepdims=True), 1), 2) * x), "to the last bit"),
         (lambda a, x: (a, np.where(np.arange(len(x))[:, None] % 2, x, x / np.maximum(x.sum(1, keepdims=True), 1))), "neither 0 nor 1"),
-        (lambda a, x: (a, np.where(x, np.nan, 0.0)), "nan, neither 0 nor 1"),
+        (lambda a, x: (a, np.where(x, np.nan, 0.0)), "nan, which is not a finite number"),
         (lambda a, x: (a, -(x / np.maximum(x.sum(1, keepdims=True), 1))), "neither 0 nor 1"),
         (lambda a, x: (a * 2.5, x), "unweight=True"),
         (lambda a, x: (np.triu(a), x), "symmetrize=True"),

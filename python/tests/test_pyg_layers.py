@@ -93,6 +93,21 @@ def test_edge_weights_that_could_be_meant_or_not_are_asked_for():
     agrees(model, data, call=lambda model, data: model(data.x, data.edge_index, edge_weight=data.edge_weight))
 
 
+def test_one_number_for_each_edge_under_another_name():
+    from gcnproof.errors import UnsupportedModel
+
+    model, data = pyg.GCN(ATTRIBUTES, HIDDEN, 2, CLASSES), graph(weights=True)
+    data.edge_attr, data.edge_weight = data.edge_weight, None
+    with pytest.raises(UnsupportedModel, match="`edge_attr` with one number for each edge.*call=lambda model, data.*edge_weight=data.edge_attr.flatten"):
+        read(model, data)
+    agrees(model, data, call=lambda model, data: model(data.x, data.edge_index))
+    network = agrees(model, data, call=lambda model, data: model(data.x, data.edge_index, edge_weight=data.edge_attr.flatten()))
+    assert "matrix" in rules(network)
+    # A forward that takes no weights never sees them.
+    agrees(stirred(Two(pyg.GCNConv(ATTRIBUTES, HIDDEN), pyg.GCNConv(HIDDEN, CLASSES))), data)
+    agrees(pyg.GraphSAGE(ATTRIBUTES, HIDDEN, 2, CLASSES), data)
+
+
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
 @pytest.mark.parametrize("kind", [pyg.GCNConv, pyg.SAGEConv, pyg.GraphConv, pyg.GINConv])
 def test_sparse_adjacency(kind, layout):

@@ -461,3 +461,26 @@ def test_weights_of_torch():
 )
 def test_remedies_name_what_works(between, words):
     assert words in str(refusal(Between(lambda self, x, edge_index: between(x))))
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [
+        (lambda edges: edges.double(), r"Remedy: `data.edge_index = data.edge_index.long\(\)`"),
+        (lambda edges: edges + 0.5, r"`data.edge_index\[0, 0\]` is .*\.5, and ids of nodes are whole numbers. Remedy: correct it"),
+        (lambda edges: edges.T, r"data.edge_index.T.contiguous\(\)"),
+        (lambda edges: [["a", "b"], ["b", "a"]], "texts, and ids of nodes are numbers of rows of `x`"),
+    ],
+)
+def test_edges_that_are_none(edges, words):
+    """Remedies that neither round nor renumber."""
+    from gcnproof.errors import InvalidData
+
+    data = graph()
+    data.edge_index = edges(data.edge_index)
+    with pytest.raises(InvalidData, match=words):
+        read(Between(lambda self, x, edge_index: x), data)
+    data = graph()
+    data.x = [["a"]] * data.x.shape[0]
+    with pytest.raises(InvalidData, match="texts or other objects"):
+        read(Between(lambda self, x, edge_index: x), data)

@@ -78,6 +78,7 @@ def _columns(graph):
         (lambda v: v.check(v), "proofs: a Verifier is no path of a file"),
         (lambda v: v.logits([(0,)]), r"flips are pairs \(node, attribute\)"),
         (lambda v: v.logits([0, 1]), r"flips are pairs \(node, attribute\)"),
+        (lambda v: v.logits([(0, -1)]), "ids start at 0"),
         (lambda v: v.logits("ab"), r"flips are pairs \(node, attribute\)"),
         (lambda v: v.logits([(0, 1), (2,)]), r"flips are pairs \(node, attribute\)"),
         (lambda v: gcnproof.certify(v.network, gcnproof.Graph(v.graph.adjacency, v.graph.attributes), 1, 1, class_="labels"), "class_='labels', but the graph has no labels"),
@@ -100,11 +101,129 @@ def _columns(graph):
         (lambda v: gcnproof.check(v.network, "proofs.jsonl", v.graph), "behind the model and the data"),
         (lambda v: gcnproof.Graph(v.graph.adjacency, v.graph.attributes, symmetrize="no"), "symmetrize='no'"),
         (lambda v: gcnproof.Graph(np.zeros((0, 0)), np.zeros((0, 6))), "the graph has no nodes"),
+        (lambda v: v.certify(1, 1, candidates=2), "candidates without edges\n  help: say edges='insert' or edges='change' with E"),
+        (lambda v: v.certify(E=1, candidates=2), "candidates, but edges are removed\n  help: .*say edges='insert' or edges='change'"),
+        (lambda v: v.certify(edges="remove", E=1, candidates=2), "candidates beside edges='remove'\n  help: .*say edges='insert' or edges='change'"),
+        (lambda v: v.certify(Edges(remove=1, candidates=2)), "candidates beside remove\n  help: .*insert=… or change=…"),
+        (lambda v: v.certify(edges="insert", E=1, candidates=0), "candidates=0: nodes at most 0 edges apart .* none can be inserted\n  help: give 2 or more"),
+        (lambda v: v.certify(Edges(change=1, candidates=1)), "candidates=1: nodes at most 1 edges apart"),
+        (lambda v: v.certify(Edges(insert=1, candidates=[])), "candidates: the list is empty, and no edge can be inserted\n  help: give pairs"),
+        (lambda v: v.certify(Edges(insert=1, candidates=[(0, 0)])), "candidates: 0–0 is no candidate.*\n  help: give pairs of ids from 0 to 8 without an edge"),
+        (lambda v: v.certify(Edges(insert=1, candidates="2")), "candidates='2': a text\n  help: give pairs of ids"),
+        (lambda v: v.certify(Edges(insert=1, candidates=2.5)), "candidates=2.5\n  help: give a whole number of edges apart, 2 or more"),
+        (lambda v: v.certify(Edges(insert=1, candidates=[(0.5, 1.0)])), r"candidates: an array of float64.*\n  help: give pairs of ids.*candidates=\[\(0, 1\)"),
+        (lambda v: v.certify(Edges(insert=1, at_node=[-1] + [1] * 8)), r"at_node \(e\): the local budget of edges of node 0 is -1.*\n  help: give one whole number of edges, 0 or more, for each of the 9 nodes"),
+        (lambda v: v.certify(Edges(remove=1, freeze_nodes=[99])), "freeze_nodes: node 99 cannot be frozen.*\n  help: give ids from 0 to 8"),
+        (lambda v: v.certify(1, 1, freeze_nodes=[99]), "node 99 cannot be frozen.*\n  help: give ids of nodes from 0 to 8"),
+        (lambda v: v.certify(1, [-1] + [1] * 8), "the local budget of node 0 is -1.*\n  help: give whole numbers of flips, 0 or more"),
+        (lambda v: v.certify(Edges(insert=1, freeze_edges=[(0, 1)])), "freeze_edges beside insert: no edge is removed\n  help: leave freeze_edges out"),
+        (lambda v: v.certify(Edges(insert=1, keep_one_edge=False)), "keep_one_edge=False beside insert: no edge is removed"),
+        (lambda v: v.certify(1, 1, nodes=[[0, 1], [2]]), "nodes: a list whose rows have different lengths"),
+        (lambda v: v.certify(Edges(insert=1, candidates=[[0, 1], [2]])), "candidates: a list whose rows have different lengths"),
+        (lambda v: v.certify(Edges(insert=1, candidates=True)), "candidates=True\n  help: give a whole number of edges apart, 2 or more, or pairs of ids"),
+        (lambda v: v.certify(Flips), "Flips is a class, and an attack is one of its objects"),
+        (lambda v: v.certify(1, {"a": 1}), "q={'a': 1}\n  help: give a whole number, a share below 1, or an array"),
+        (lambda v: v.certify(1, 1, time_limit=[1]), r"time_limit=\[1\]\n  help: give a number of seconds"),
+        (lambda v: v.certify(E=1, bound="paper"), "bound together with edges: only flips of attributes have several bounds\n  help: leave it out"),
+        (lambda v: gcnproof.Graph.load(5), "path: a int is no path of a file"),
+        (lambda v: gcnproof.Graph(v.graph.adjacency, None), "the attributes: None is no matrix"),
+        (lambda v: gcnproof.Graph([[0, 1], [1]], np.eye(2)), "the adjacency: a list whose rows have different lengths"),
+        (lambda v: gcnproof.Graph(np.zeros((2, 2)), np.array([[1, np.nan], [0, 1]]), binarize=True), r"the attributes at \(0, 1\) is nan, which is not a finite number"),
+        (lambda v: gcnproof.Graph(np.zeros((2, 2)), np.eye(2), np.eye(2)), r"labels have the sides \(2, 2\)\n  help: .*labels.argmax\(axis=1\), if they are one-hot"),
+        (lambda v: v.graph.grouped([]), r"groups=\[\]\n  help: give one list of attributes for each group"),
+        (lambda v: v.graph.grouped([True] * 3 + [False] * 3), r"groups=\[True.*\n  help: give one list of attributes for each group"),
+        (lambda v: v.certify(1, 1).graph, "these results are about nodes, and have no column graph\n  help: use results.node"),
+        (lambda v: v.collective([1], gcnproof.Categories(q=1, groups=[[0, 1]])), "not for categories"),
+        (lambda v: gcnproof.study(v.network, v.graph, "study", gcnproof.Categories(Q=1, q=1, groups=[[0, 1]])), "changes of categories are certified by certify"),
     ],
 )
 def test_questions(verifier, call, words):
     with pytest.raises(gcnproof.InputError, match=words):
         call(verifier)
+
+
+def test_what_is_said_of_graphs():
+    """Where graphs are classified, ids are those of graphs."""
+    weights = [np.array([[1.0, -0.5], [-1.0, 0.75]]), np.array([[1.0, -1.0], [-0.5, 0.5]])]
+    layers = [gcnproof.Layer("h", [gcnproof.Term("x", "sum", weights[0])]), gcnproof.Layer("z", [gcnproof.Term("h", "pool-sum", weights[1])], None, "none")]
+    links = sparse.csr_matrix((np.ones(4, np.int8), ([0, 1, 2, 3], [1, 0, 3, 2])), shape=(6, 6))
+    graph = gcnproof.Graph(links, np.eye(6, 2), batch=[0, 0, 1, 1, 2, 2])
+    v = gcnproof.Verifier(gcnproof.Network(layers), graph)
+    for call, words in (
+        (lambda: v.certify(1, 1, nodes=[5]), "there is no graph 5: the last one is 2\n  help: graphs are classified: ids are those of graphs"),
+        (lambda: v.radius(1, nodes=[5]), "there is no graph 5"),
+        (lambda: v.explain(5), "there is no graph 5"),
+        (lambda: v.certify(1, 1, nodes=np.ones(6, bool)), "a mask of 6 entries, but there are 3 graphs\n  help: .*these are classified, and not their nodes"),
+        (lambda: v.certify(1, 1, nodes=[]), "no graph is selected"),
+        (lambda: v.certify(1, 1, nodes=slice(7, 9)), "the slice 7:9 is empty of 3 graphs"),
+    ):
+        with pytest.raises(gcnproof.InputError, match=words):
+            call()
+    with pytest.raises(TypeError, match=r"nodes \(ids of graphs, where these are classified\) is meant"):
+        v.certify(1, 1, graphs=[0])
+
+
+def test_what_is_said_of_a_batch():
+    """Of a graph in memory no file is saved again."""
+    graph = gcnproof.Graph(np.zeros((2, 2)), np.eye(2))
+    layer = [gcnproof.Layer("z", [gcnproof.Term("x", "pool-sum", np.eye(2))], None, "none")]
+    with pytest.raises(gcnproof.InputError, match=r"no `batch` says.*\n  help: .*Graph\(adjacency, attributes, labels, batch=…\)"):
+        gcnproof.certify(gcnproof.Network(layer), graph, 1, 1)
+    layer[0].terms[0].operator = "sum"
+    with pytest.raises(gcnproof.InputError, match="the graph has a `batch` of 1 graphs.*\n  help: leave batch out of the Graph"):
+        gcnproof.certify(gcnproof.Network(layer), gcnproof.Graph(np.zeros((2, 2)), np.eye(2), batch=[0, 0]), 1, 1)
+
+
+def test_what_is_done_to_edges_is_kept_without_a_number(verifier):
+    """`edges` alone says what is done: it must not fall back to removals."""
+    for kind in ("insert", "change", "remove"):
+        assert verifier.radius(edges=kind, max_E=1, **QUIET).run["edges"]["attack"] == kind
+        assert verifier.explain(0, edges=kind, time_limit=5)["edges"]["attack"] == kind
+    with pytest.raises(gcnproof.InputError, match="E is missing"):
+        verifier.certify(edges="insert")
+
+
+def test_layers_of_a_model_whose_names_are_known(tmp_path):
+    np.savez(tmp_path / "plain.npz", W1=np.ones((4, 3)), W2=np.ones((3, 2)))
+    with pytest.raises(gcnproof.InputError, match="\n  help: leave `layers` out: the names of these tensors are known"):
+        gcnproof.load(tmp_path / "plain.npz", layers=["W1", "W2"])
+    assert isinstance(gcnproof.load(tmp_path / "plain.npz"), gcnproof.Network)
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [
+        ([["0", "1"], ["1", "0"]], r"texts, and ids of nodes are numbers of rows of `x`. Remedy: `ids = "),
+        ([[0.0, 1.0], [1.0, 0.5]], r"`edge_index\[1, 1\]` is 0.5, and ids of nodes are whole numbers. Remedy: correct it"),
+        ([[0.0, np.nan], [1.0, 0.0]], r"`edge_index\[0, 1\]` is nan"),
+        ([[0.0, 1.0], [1.0, 0.0]], r"Remedy: `edge_index.astype\(np.int64\)`"),
+        (np.zeros((5, 2), int), r"Remedy: `edge_index.T`"),
+        (np.zeros((3, 4), int), r"Remedy: sources in the first row"),
+        ([[0, 1], [1]], "rows have different lengths"),
+    ],
+)
+def test_edges_that_are_none(edges, words):
+    class Data:
+        edge_index = edges
+        x = np.eye(2)
+
+    with pytest.raises(gcnproof.InputError, match=words):
+        gcnproof.Graph.from_data(Data)
+    Data.edge_index, Data.x = np.array([[0, 1], [1, 0]]), np.array([["a"], ["b"]])
+    with pytest.raises(gcnproof.InputError, match="the x is an array of texts"):
+        gcnproof.Graph.from_data(Data)
+
+
+def test_attributes_of_edges_are_not_dropped_in_silence():
+    class Data:
+        edge_index = np.array([[0, 1], [1, 0]])
+        x = np.eye(2)
+        edge_attr = np.array([0.5, 0.5])
+
+    with pytest.warns(gcnproof.GcnproofWarning, match="data.edge_attr is not used"):
+        gcnproof.Graph.from_data(Data)
+    Data.edge_attr = None
+    gcnproof.Graph.from_data(Data)
 
 
 def test_flips_of_logits_in_every_form(verifier):
@@ -129,6 +248,12 @@ def test_an_argument_of_another_call(verifier):
         Flips(1, 1, flips="add")
     with pytest.raises(TypeError, match="remove is meant"):
         Edges(E=1)
+    with pytest.raises(TypeError, match=r"edges='insert' with E, or Edges\(insert=…\), is meant"):
+        verifier.certify(insert=1)
+    with pytest.raises(TypeError, match=r"Categories\(Q=…, q=…, groups=…\) is meant"):
+        verifier.certify(1, 1, groups=[[0, 1]])
+    with pytest.raises(gcnproof.InvalidNetwork, match="layers are a list of Layer objects"):
+        gcnproof.Network(5)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ impl Landscape {
         if digest.is_some_and(|digest| digest != file.digest) {
             return Err(ReportError::OtherGraph {
                 graph: path.display().to_string(),
-                file: "see its .run.json".into(),
+                file: "their .run.json says which".into(),
             });
         }
         Ok(Landscape::new(name, Graph::from_file(file)))

@@ -1,6 +1,17 @@
 //! What is to be said of a network that is deployed in another format.
 
-use gcnproof::{Execution, Network};
+use gcnproof::{Execution, Graph, Network};
+
+/// That no execution is decided for such a graph, where none is.
+pub fn undecided_note(execution: Option<Execution>, graph: &Graph) -> Option<String> {
+    execution?;
+    let rows = match (graph.categories(), graph.normalisation().is_some()) {
+        (Some(_), _) => "categories are changed",
+        (None, true) => "rows of attributes are divided by their sums",
+        (None, false) => return None,
+    };
+    Some(format!("note: executions are not decided where {rows}: all verdicts `as deployed` are undecided"))
+}
 
 /// That weights are rounded when the network is deployed, where they are.
 pub fn rounding_note(execution: Option<Execution>, network: &Network) -> Option<String> {

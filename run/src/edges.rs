@@ -1,7 +1,7 @@
 //! Questions about removed and inserted edges.
 
 use gcnproof::edges::{
-    Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeKind, EdgeProblem, EdgeResult, Edges, edge_header,
+    Candidates, Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeKind, EdgeProblem, EdgeResult, Edges, edge_header,
 };
 use gcnproof::proof::model_file;
 use gcnproof::{Graph, Network, ProblemError};
@@ -84,12 +84,25 @@ impl Answered for Edges {
             EdgeKind::Insert => "no node may get an edge",
             EdgeKind::Change => "no node may lose or get an edge",
         };
-        question.budget.locals().iter().all(|&e| e == 0).then(|| {
-            format!(
-                "nothing can be attacked: {done} (e = 0, or all nodes are frozen), so every node keeps its class unless \
-                 two classes tie"
-            )
-        })
+        let budget = &question.budget;
+        let tie = "so every node keeps its class unless two classes tie";
+        if budget.locals().iter().all(|&e| e == 0) {
+            return Some(format!("note: nothing can be attacked: {done} (e = 0, or all nodes are frozen), {tie}"));
+        }
+        // Nodes one edge apart have that edge already.
+        let without = match budget.candidates() {
+            Candidates::All => return None,
+            Candidates::Within(hops) if *hops < 2 => "nodes at most one edge apart are linked already",
+            Candidates::Listed(edges) if edges.is_empty() => "the list of candidates is empty",
+            _ => return None,
+        };
+        match kind {
+            EdgeKind::Remove => None,
+            EdgeKind::Insert => {
+                Some(format!("note: nothing can be attacked: no edge may be inserted ({without}), {tie}"))
+            }
+            EdgeKind::Change => Some(format!("note: no edge may be inserted ({without}): only removals are decided")),
+        }
     }
 
     fn header(question: &NodeQuestion<Edges>, classes: Convention) -> Header {

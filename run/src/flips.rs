@@ -13,7 +13,7 @@ use gcnproof_results::record::description::{BudgetRecord, Description, FlipRun, 
 use gcnproof_results::record::node::Tabled;
 use miette::{Result, miette};
 
-use super::deployed::rounding_note;
+use super::deployed::{rounding_note, undecided_note};
 use super::proofs::not_understood;
 use super::question::{Answered, NodeQuestion, Prove};
 
@@ -45,7 +45,7 @@ pub fn nothing_to_attack(budget: &Budget) -> Option<String> {
     } else {
         return None;
     };
-    Some(format!("nothing can be attacked: {why}, so every node keeps its class unless two classes tie"))
+    Some(format!("note: nothing can be attacked: {why}, so every node keeps its class unless two classes tie"))
 }
 
 impl NodeQuestion<'_, Flips> {
@@ -137,7 +137,9 @@ impl Answered for Flips {
 
     fn note(question: &NodeQuestion<Flips>) -> Option<String> {
         let nothing = nothing_to_attack(&question.budget);
-        nothing.or_else(|| rounding_note(question.options.deployed, question.network))
+        nothing
+            .or_else(|| undecided_note(question.options.deployed, question.graph))
+            .or_else(|| rounding_note(question.options.deployed, question.network))
     }
 
     fn check_proofs(question: &NodeQuestion<Flips>) -> Result<()> {

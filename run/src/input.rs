@@ -268,7 +268,7 @@ fn misfit(error: &NetworkError, given: &[String], paths: Paths) -> miette::Repor
             "give --message-passing one rule, or one for each layer with commas between"
         }
         NetworkError::Rule { .. } => {
-            let help = "give each layer one of these rules (docs/model-format.md)";
+            let help = "give each layer a rule that docs/model-format.md names";
             return miette!(help = help, "{}: {error}", paths.model.display());
         }
         NetworkError::NoBatch { .. } => {

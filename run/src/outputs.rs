@@ -85,6 +85,8 @@ pub enum Kind {
     Model,
     /// The page of a report.
     Page,
+    /// A figure as SVG.
+    Figure,
     /// The manifest of a study.
     Study,
     /// Results, or proofs.
@@ -99,6 +101,7 @@ impl Kind {
             Kind::Log => "a training log",
             Kind::Model => "a model (safetensors)",
             Kind::Page => "a page that gcnproof made",
+            Kind::Figure => "a figure that gcnproof drew",
             Kind::Study => "the manifest of a study",
             Kind::Answers => "a file of results or proofs that gcnproof wrote",
         }
@@ -118,6 +121,7 @@ impl Kind {
             // The length of a header, and the header.
             Kind::Model => start.get(8) == Some(&b'{') && start.get(4..8) == Some(&[0; 4][..]),
             Kind::Page => says("<meta name=\"generator\" content=\"gcnproof"),
+            Kind::Figure => says("<svg ") && says("<rect class=\"paper\""),
             Kind::Study => says("\"gcnproof_study\""),
             Kind::Answers => is_results(path) || is_proofs(path).unwrap_or(false),
         }
@@ -155,6 +159,46 @@ pub fn untouched(path: &Path, kind: Kind, force: bool, resume: Option<bool>) -> 
         None => "overwrite it by --force, or choose another name",
     };
     Err(miette!(help = help, "{} exists already", path.display()))
+}
+
+/// The same of the figures of a page, which stand in a folder beside it: SVG, and their numbers as CSV.
+///
+/// # Errors
+/// If one is there.
+pub fn untouched_figures(page: &Path, force: bool) -> Result<()> {
+    let stem = page.file_stem().unwrap_or_default().to_string_lossy();
+    let folder = page.with_file_name(format!("{stem}-figures"));
+    if folder.is_file() {
+        return Err(miette!(
+            help = "choose another name for the page, or move the file away",
+            "{}: is a file, and the figures of the page go into a folder of this name",
+            folder.display()
+        ));
+    }
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(()) };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let is_named = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("fig"));
+    let ends = |path: &Path, end: &str| path.extension().is_some_and(|found| found == end);
+    let mut drawn = Vec::new();
+    for path in files.iter().filter(is_named) {
+        // Numbers are those of the figure beside them.
+        let figure = path.with_extension("svg");
+        if ends(path, "svg") {
+            Kind::Figure.check(path)?;
+        } else if ends(path, "csv") && !Kind::Figure.is(&figure) {
+            return Err(miette!(
+                help = "choose another name for the page, or move the file away",
+                "{}: is not a file that gcnproof wrote, and is not overwritten",
+                path.display()
+            ));
+        } else if !ends(path, "csv") {
+            continue;
+        }
+        drawn.push(figure);
+    }
+    // What is not ours is told first: there --force does not help.
+    drawn.iter().try_for_each(|figure| untouched(figure, Kind::Figure, force, None))
 }
 
 /// Do both paths lead to one file, whether it is there or not?

@@ -16,7 +16,7 @@ use gcnproof_results::record::description::Identity;
 use miette::{Result, miette};
 
 use super::input::no_graph;
-use super::outputs::{Kind, untouched};
+use super::outputs::{Kind, NamedFile, check_folder, untouched, untouched_figures};
 
 /// The graph of the results.
 pub enum PageGraph {
@@ -67,7 +67,9 @@ impl Page {
             return Err(miette!(help = help, "{name}: there is no such file or folder"));
         }
         check_results(&self.results, "report")?;
+        check_folder(&NamedFile { option: "--out".into(), path: self.out.clone() })?;
         untouched(&self.out, Kind::Page, self.force, None)?;
+        untouched_figures(&self.out, self.force)?;
         let sources = Sources::read(&self.results)?;
         let kept = sources.models.clone();
         let (copy, copy_name) = (sources.graph.clone(), sources.graph_name.clone());

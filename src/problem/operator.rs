@@ -208,7 +208,10 @@ pub(super) fn operator_of(rule: &str, matrices: &BTreeMap<String, Operator>) -> 
     }
     match rule.strip_prefix("poly(").and_then(|rest| rest.strip_suffix(')')) {
         Some(inner) => Operator::polynomial(inner, |base| operator_of(base, matrices)),
-        None => rule.parse().map_err(|problem| format!("{problem}, matrix:NAME")),
+        None => rule.parse().map_err(|problem: String| match problem.contains("is none of") {
+            true => format!("{problem}, matrix:NAME, or a readout, pool-sum or pool-mean"),
+            false => problem,
+        }),
     }
 }
 

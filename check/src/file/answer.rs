@@ -90,7 +90,7 @@ impl Stated {
 }
 
 const FLIPS: &str = "flips of attributes, node by node";
-const REMOVALS: &str = "removed edges, node by node";
+const REMOVALS: &str = "changed edges, node by node";
 const ONE_ATTACK: &str = "one attack for the whole graph";
 
 /// A question beside a statement that is about it: what a claim of one node says about it.

@@ -75,13 +75,13 @@ pub static WORDS: [Word; 24] = {
             Needed("remove|insert|change"),
             "Ask about removed or inserted edges instead of flips; -E says so, too [remove]",
         ),
-        word(Some('E'), "edges-global", &["expect-E"], Needed("N"), "Removed edges in all"),
+        word(Some('E'), "edges-global", &["expect-E"], Needed("N"), "Changed edges in all"),
         word(
             Some('e'),
             "edges-local",
             &["expect-e"],
             Needed("N"),
-            "Removed edges at a node, at both ends of each [no limit of its own]",
+            "Changed edges at a node, at both ends of each [no limit of its own]",
         ),
         word(None, "edges-local-file", &[], Needed("FILE"), "A file with one such number per node, in place of -e"),
         word(
@@ -238,14 +238,14 @@ impl Words {
         let on_edges = edges.into_iter().chain(more).find(|name| self.0.contains_key(name));
         let attack = match (self.count("global")?, on_edges) {
             (Some(_), Some(name)) => {
-                return Err(format!("-Q together with --{name}: ask about flips (-Q) or about removed edges (-E)"));
+                return Err(format!("-Q together with --{name}: ask about flips (-Q) or about changed edges (-E)"));
             }
             (Some(global), None) => self.flips(global, &ids)?,
             (None, Some(_)) => self.removals(&ids)?,
             (None, None) => {
                 let name = self.0.keys().next().copied().unwrap_or_default();
                 return Err(format!(
-                    "--{name}: a question needs a budget: give -Q and the number of flips, or -E and the number of removed edges"
+                    "--{name}: a question needs a budget: give -Q and the number of flips, or -E and the number of changed edges"
                 ));
             }
         };
@@ -325,12 +325,12 @@ impl Words {
             Some(_) => return Err("--edges: expected remove, insert or change".into()),
         };
         let flips = ["local", "local-file", "flips", "freeze-attributes", "bound", "attacked-nodes"];
-        self.refuse(&flips, "where removed edges are asked about")?;
+        self.refuse(&flips, "where changed edges are asked about")?;
         if self.get("deployed").is_some_and(|format| format != "exact") {
-            return Err("--deployed: removed edges are decided in exact arithmetic only".into());
+            return Err("--deployed: changed edges are decided in exact arithmetic only".into());
         }
         self.refuse(&["operator-error", "unit-roundoff", "flush-subnormals"], "without --deployed float32")?;
-        let global = self.count("edges-global")?.ok_or("how many edges may be removed in all? Give -E and a number")?;
+        let global = self.count("edges-global")?.ok_or("how many edges may be changed in all? Give -E and a number")?;
         let mut locals = self.locals("edges-local-file", ids.count())?;
         let uniform = match (&locals, self.count("edges-local")?) {
             (Some(_), Some(_)) => {

@@ -61,8 +61,8 @@ fn exit_codes() {
         (&["-Q", "0", "--nodes=2", "--local=7%"], 0, "1 robust"),
         (&["-Q", "0", "--expect-classes", "labels"], 1, "asked about the label of a node"),
         (&["-Q", "0", "--nodes", "2", "--message-passing", "mean"], 1, "asked about message passing mean,mean, stated"),
-        (&["-E", "1", "--keep-one-edge=false"], 1, "asked about removed edges"),
-        (&["-E", "1", "--keep-one-edge"], 1, "asked about removed edges"),
+        (&["-E", "1", "--keep-one-edge=false"], 1, "asked about changed edges"),
+        (&["-E", "1", "--keep-one-edge"], 1, "asked about changed edges"),
         (
             &["--message-passing", "gcn & poly(gcn-self;1,2),gcn"],
             1,

@@ -257,6 +257,41 @@ fn wrong_files() -> Bench {
     bench.write("directed.npz", &npz(&[("edge_index", edges(&[0, 1])), ("x", x.clone())]));
     bench.write("one_based.npz", &npz(&[("edge_index", edges(&[1, 2, 2, 1])), ("x", x.clone())]));
     bench.write("repeated.npz", &npz(&[("edge_index", edges(&[0, 0, 1, 1, 1, 0])), ("x", x)]));
+    let texts = || npy("<U1", &[2, 2], &['a', 'b', 'b', 'a'].map(|c| u32::from(c).to_le_bytes()).concat());
+    let parts = [
+        ("no_edges.npz", "train_mask", booleans(&[true, false])),
+        ("fractions.npz", "edge_index", doubles(&[2, 2], &[0.0, 1.0, 1.0, 0.5])),
+        ("whole_floats.npz", "edge_index", doubles(&[2, 2], &[0.0, 1.0, 1.0, 0.0])),
+        ("text_ids.npz", "edge_index", texts()),
+    ];
+    for (name, entry, array) in parts {
+        bench.write(
+            name,
+            &npz(&[(entry, array), ("x", singles(&[2, 2], &[1.0, 0.0, 0.0, 1.0])), ("y", integers(&[0, 1]))]),
+        );
+    }
+    let groups = |array: Vec<u8>| {
+        npz(&[
+            ("edge_index", edges(&[0, 1, 1, 0])),
+            ("x", singles(&[2, 4], &[1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])),
+            ("attr_groups", array),
+        ])
+    };
+    bench.write("categories.npz", &groups(integers(&[0, 0, 1, 1])));
+    bench.write("group_lists.npz", &groups(npy("<i8", &[2, 2], &[0i64, 1, 2, 3].map(i64::to_le_bytes).concat())));
+    bench.write(
+        "group_names.npz",
+        &groups(npy("<U1", &[4], &['a', 'a', 'b', 'b'].map(|c| u32::from(c).to_le_bytes()).concat())),
+    );
+    bench.write(
+        "negative_ids.npz",
+        &npz(&[("edge_index", edges(&[0, -1, 1, 0])), ("x", singles(&[2, 2], &[1.0, 0.0, 0.0, 1.0]))]),
+    );
+    let turned = npy("<i8", &[3, 2], &[0i64, 1, 1, 0, 1, 1].map(i64::to_le_bytes).concat());
+    bench.write("turned_edges.npz", &npz(&[("edge_index", turned), ("x", singles(&[2, 2], &[1.0, 0.0, 0.0, 1.0]))]));
+    bench.write("candidates.npy", &npy("<i8", &[2, 3], &[0i64, 0, 1, 2, 3, 4].map(i64::to_le_bytes).concat()));
+    bench.write("no_pairs.txt", b"");
+    bench.write("text_attributes.npz", &npz(&[("edge_index", edges(&[0, 1, 1, 0])), ("x", texts())]));
     bench.write("no_attributes.npz", &npz(&[("edge_index", edges(&[0, 1, 1, 0])), ("y", integers(&[0, 1]))]));
     bench.write("table.csv", b"0,3\n1,4\n2,3\n");
     bench.write("mistyped.txt", b"l7\n18\n");
@@ -269,6 +304,9 @@ fn wrong_files() -> Bench {
         "graphconv.safetensors",
         &safetensors(&[("conv1.lin_rel.weight", &[1, 1], &[1.0]), ("conv1.lin_root.weight", &[1, 1], &[1.0])]),
     );
+    let plain =
+        [("W1", doubles(&[4, 3], &[0.5; 12])), ("b1", doubles(&[3], &[0.0; 3])), ("W2", doubles(&[3, 2], &[0.5; 6]))];
+    bench.write("plain.npz", &npz(&plain));
     bench.write("short_mask.npy", &booleans(&[true, false, true]));
     bench.write("short_ints.npy", &integers(&[1, 0, 1]));
     bench.write("splits.npy", &npy("|b1", &[5, 2], &[1; 10]));
@@ -277,6 +315,8 @@ fn wrong_files() -> Bench {
     std::fs::copy("../fixtures/cora_pyg_3layer.safetensors", bench.path("deep.safetensors")).unwrap();
     bench.write("three_ids.txt", b"0\n1\n2\n");
     bench.write("no_edge.txt", b"0\n3\n");
+    let to = gcnproof::embedded::cora().0.adjacency().outer_view(0).unwrap().indices()[0];
+    bench.write("edge.txt", format!("0,{to}\n").as_bytes());
     bench.write("three_budgets.txt", b"1\n1\n1\n");
     bench.write("operator.npy", &doubles(&[5, 5], &[0.5; 25]));
     bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-9 --out done.csv --proofs done.jsonl");
@@ -351,6 +391,7 @@ fn more_wrong_files(bench: &Bench) {
             ("convs.1.lin.weight", &[last, 3], &vec![0.5; 3 * last]),
         ])
     };
+    bench.write("no_tensors.safetensors", &safetensors(&[]));
     bench.write("one_output.safetensors", &weights(1));
     let replaced = |bytes: Vec<u8>, from: &str, to: &str| {
         assert_eq!(from.len(), to.len());
@@ -397,6 +438,17 @@ fn more_wrong_files(bench: &Bench) {
     bench.done("certify halves/part-0.npz gcn.safetensors -Q 1 --nodes 0-5 --out half.csv --proofs half.jsonl");
     bench.done("certify halves/part-1.npz gcn.safetensors -Q 2 --nodes 2700-2707 --out other_half.csv");
     bench.write("commas.jsonl", rows.as_bytes());
+    std::fs::create_dir(bench.path("folder.html")).unwrap();
+    bench.done("report done.csv --out drawn.html");
+    std::fs::remove_file(bench.path("drawn.html")).unwrap();
+    let mut figures: Vec<String> = std::fs::read_dir(bench.path("drawn-figures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".svg"))
+        .collect();
+    figures.sort();
+    std::fs::create_dir(bench.path("painted-figures")).unwrap();
+    bench.write(&format!("painted-figures/{}", figures[0]), b"<svg><!-- my own --></svg>\n");
     std::fs::copy(bench.path("done.csv.run.json"), bench.path("commas.jsonl.run.json")).unwrap();
     bench.done(
         "collective small.npz small.safetensors --layers encoder,classifier -q 1 --budgets 1 --rows count --out curve.jsonl",
@@ -435,6 +487,18 @@ const TABLE: &[(&str, &str)] = &[
     ("graphs out of order", "certify unordered.npz readout.safetensors -Q 1"),
     ("edges between graphs", "certify linked.npz readout.safetensors -Q 1"),
     ("graphs for a model of nodes", "certify graphs.npz on_nodes.safetensors -Q 1"),
+    ("ids below 0", "certify negative_ids.npz gcn.safetensors -Q 1"),
+    ("edges the other way", "certify turned_edges.npz gcn.safetensors -Q 1"),
+    ("groups as lists", "certify group_lists.npz gcn.safetensors -Q 1"),
+    ("groups of names", "certify group_names.npz gcn.safetensors -Q 1"),
+    ("additions of categories", "certify categories.npz plain.npz -Q 1 --flips add"),
+    ("the graph of a model of nodes", "explain small.npz plain.npz --graph 1"),
+    ("no edges", "certify no_edges.npz gcn.safetensors -Q 1"),
+    ("the same, looked at", "inspect no_edges.npz"),
+    ("ids that are fractions", "certify fractions.npz gcn.safetensors -Q 1"),
+    ("ids that are floats", "certify whole_floats.npz gcn.safetensors -Q 1"),
+    ("ids that are texts", "certify text_ids.npz gcn.safetensors -Q 1"),
+    ("attributes that are texts", "certify text_attributes.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
     ("a readout on one graph", "certify small.npz readout_wide.safetensors -Q 1"),
     ("removed edges of graphs", "certify graphs.npz readout.safetensors --edges remove -E 1"),
@@ -453,6 +517,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a graph for a matrix", "certify cora.npz gcn.safetensors -Q 1 --message-passing cora.npz"),
     ("weights that are integers", "certify small.npz integers.safetensors -Q 1"),
     ("one output", "certify small.npz one_output.safetensors -Q 1"),
+    ("no tensors", "certify small.npz no_tensors.safetensors -Q 1"),
     ("an operator that is none", "certify small.npz attention.safetensors -Q 1"),
     ("weights the other way", "certify small.npz turned.safetensors -Q 1"),
     ("the same without a bias", "certify small.npz turned_alone.safetensors -Q 1"),
@@ -462,6 +527,11 @@ const TABLE: &[(&str, &str)] = &[
     ("GraphConv", "certify cora.npz graphconv.safetensors -Q 1"),
     ("names of one's own", "certify small.npz small.safetensors -Q 1"),
     ("`--layers` that are not there", "certify small.npz small.safetensors --layers encoder,decoder -Q 1"),
+    ("`--layers` of names that are known", "certify small.npz plain.npz --layers W1,W2 -Q 1"),
+    (
+        "`--layers` that are whole names",
+        "certify small.npz small.safetensors --layers encoder.lin.weight,classifier -Q 1",
+    ),
     ("weights that are no numbers", "certify cora.npz nan.safetensors -Q 1"),
     ("a model for other attributes", "certify small.npz gcn.safetensors -Q 1"),
     ("a rule that is none", "certify cora.npz gcn.safetensors -Q 1 --message-passing average"),
@@ -481,6 +551,7 @@ const TABLE: &[(&str, &str)] = &[
     ("labels in the place of ids", "certify cora.npz gcn.safetensors -Q 1 --nodes cora.npz:labels"),
     ("no ids", "certify cora.npz gcn.safetensors -Q 1 --nodes="),
     ("labelled nodes that are not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --labelled 5000"),
+    ("a frozen node that is not there", "certify cora.npz gcn.safetensors -Q 1 --freeze-nodes 2708"),
     ("attributes that are none", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 --freeze-attributes abc"),
     ("neither ids nor a file", "certify cora.npz gcn.safetensors -Q 1 --nodes train_mask"),
     ("a table of several columns", "certify cora.npz gcn.safetensors -Q 1 --nodes table.csv"),
@@ -554,7 +625,17 @@ const TABLE: &[(&str, &str)] = &[
     ("labels in two ways", "train cora.npz --loss ce --out new.safetensors --labelled 0-300 --split 20"),
     ("a training that is finished", "train cora.npz --loss ce --epochs 1 --out trained.safetensors"),
     ("the same with `--resume`", "train cora.npz --loss ce --epochs 1 --out trained.safetensors --resume"),
-    ("**Removed edges**", ""),
+    ("**Changed edges**", ""),
+    ("candidates without `--edges`", "certify cora.npz gcn.safetensors -E 5 --candidates-within 2"),
+    ("a list of them without `--edges`", "explain cora.npz gcn.safetensors --node 0 --candidates no_edge.txt"),
+    ("a candidate that is an edge", "certify cora.npz gcn.safetensors --edges insert -E 1 --candidates edge.txt"),
+    ("candidates in columns", "certify small.npz plain.npz --edges insert -E 1 --candidates candidates.npy"),
+    ("no candidates", "certify small.npz plain.npz --edges insert -E 1 --candidates no_pairs.txt"),
+    ("candidates without a file", "certify small.npz plain.npz --edges insert -E 1 --candidates 0,2"),
+    ("frozen edges where none is removed", "certify small.npz plain.npz --edges insert -E 1 --freeze-edges edge.txt"),
+    ("a frozen node that is not there", "certify small.npz plain.npz --edges remove -E 1 --freeze-nodes 9"),
+    ("`-E` of `radius` for insertions", "radius cora.npz gcn.safetensors --edges insert -E 5"),
+    ("candidates of one attack for all", "collective cora.npz gcn.safetensors --budgets 2 --candidates-within 2"),
     ("candidates without insertions", "certify cora.npz gcn.safetensors --edges remove -E 5 --candidates-within 2"),
     ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
     ("edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3"),
@@ -685,9 +766,14 @@ const TABLE: &[(&str, &str)] = &[
     ("the same in the folder of parts", "partition cora.npz gcn.safetensors --parts 2 --out own --force"),
     ("the same for a page", "report done.csv --out own.html --force"),
     ("the same for joined rows", "join half.csv --some --out own.csv --force"),
+    ("a folder of pages that is not there", "report done.csv --out nosuch/page.html"),
+    ("a folder for a page", "report done.csv --out folder.html"),
+    ("figures of a page that is not there", "report done.csv --out drawn.html"),
+    ("figures of one's own", "report done.csv --out painted.html --force"),
     ("joined rows over a file", "join half.csv --some --out done.csv"),
     ("rows that are not there to be joined", "join nosuch.csv --out new.csv"),
     ("a folder to be joined", "join halves --out new.csv"),
+    ("a graph to be joined", "join small.npz --out new.csv"),
     ("an empty file to be joined", "join no_rows.csv --out new.csv"),
     ("proofs whose parts are not there", "join half.jsonl --parts nosuch --some --out new.jsonl"),
     ("proofs whose parts are elsewhere", "join half.jsonl --parts proved --some --out new.jsonl"),
@@ -925,6 +1011,116 @@ fn what_is_not_ours_stays() {
         assert!(bench.refused(&format!("{line} {way}"), 2).contains("other.model.safetensors"));
     }
     assert_eq!(std::fs::read(bench.path("study/other.model.safetensors")).unwrap(), b"not yet\n");
+}
+
+/// Pages, their figures and pictures of gaps: nothing is overwritten unasked, and nothing that is not ours at all.
+#[test]
+fn figures_are_not_overwritten_in_silence() {
+    let bench = Bench::new();
+    bench.done("certify cora.npz gcn.safetensors -Q 1 --nodes 0-4 --out rows.csv");
+    bench.refused("report rows.csv --out nosuch/page.html", 2);
+    assert!(!bench.path("nosuch").exists());
+    bench.done("report rows.csv --out page.html");
+    std::fs::remove_file(bench.path("page.html")).unwrap();
+    assert!(bench.refused("report rows.csv --out page.html", 2).contains("--force"));
+    bench.done("report rows.csv --out page.html --force");
+    bench.write("page-figures/notes.txt", b"mine");
+    bench.done("report rows.csv --out page.html --force");
+    let figure = std::fs::read_dir(bench.path("page-figures")).unwrap().map(|entry| entry.unwrap().path());
+    let figure = figure.filter(|path| path.extension().is_some_and(|end| end == "svg")).min().unwrap();
+    for own in [figure.clone(), figure.with_extension("csv")] {
+        let before = std::fs::read(&own).unwrap();
+        std::fs::write(&own, "mine").unwrap();
+        // Numbers are known by the figure beside them.
+        if own.extension().is_some_and(|end| end == "csv") {
+            std::fs::remove_file(&figure).unwrap();
+        }
+        let message = bench.refused("report rows.csv --out page.html --force", 2);
+        assert!(!message.contains("--force") && std::fs::read(&own).unwrap() == b"mine", "{message}");
+        std::fs::write(&own, before).unwrap();
+    }
+}
+
+#[cfg(feature = "laboratory")]
+#[test]
+fn pictures_of_gaps_are_not_overwritten_in_silence() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let line = "validate small.npz small.safetensors --layers encoder,classifier -Q 1 -q 1 --sample 1 --plots plots";
+    bench.done(line);
+    assert!(bench.refused(line, 2).contains("overwrite it by --force"));
+    bench.done(&format!("{line} --force"));
+    bench.done(&format!("{line} --force --out pairs.jsonl"));
+    let picture = std::fs::read_dir(bench.path("plots")).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
+    std::fs::write(&picture, "mine").unwrap();
+    for way in ["", " --force"] {
+        assert!(!bench.refused(&format!("{line}{way}"), 2).contains("--force"));
+    }
+    assert_eq!(std::fs::read(&picture).unwrap(), b"mine");
+    assert!(bench.refused("validate small.npz small.safetensors --force -Q 1", 2).contains("--out or --plots"));
+}
+
+/// What is read of edges is what was saved, and what is not used is told by its reason.
+#[test]
+fn pairs_are_read_as_they_stand() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let pairs: [i64; 6] = [0, 2, 0, 3, 2, 4];
+    let bytes = |ids: &[i64]| ids.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>();
+    bench.write("rows.npy", &npy("<i8", &[3, 2], &bytes(&pairs)));
+    bench.write("flat.npy", &npy("<i8", &[6], &bytes(&pairs)));
+    bench.write("named.npz", &npz(&[("pairs", npy("<i8", &[3, 2], &bytes(&pairs))), ("other", integers(&[1]))]));
+    bench.write("pairs.txt", b"0,2\n0,3\n2,4\n");
+    bench.write("columns.npy", &npy("<i8", &[2, 3], &bytes(&[0, 0, 2, 2, 3, 4])));
+    let line = "certify small.npz small.safetensors --layers encoder,classifier --edges insert -E 1 --candidates";
+    for file in ["rows.npy", "flat.npy", "named.npz:pairs", "pairs.txt"] {
+        let told = bench.json(&format!("{line} {file} --format json"));
+        assert_eq!(
+            told["run"]["edges"]["candidates"],
+            json!([[0, 2], [0, 3], [2, 4]]),
+            "{file}: {}",
+            told["run"]["edges"]
+        );
+    }
+    assert!(bench.refused(&format!("{line} columns.npy"), 2).contains(".T"));
+    // Two arrays for one thing.
+    use small::*;
+    let dense = singles(&[NODES, NODES], &[0.0; NODES * NODES]);
+    let x = || singles(&[NODES, ATTRIBUTES], X.as_flattened());
+    bench.write(
+        "both.npz",
+        &npz(&[("adj_matrix", dense), ("edge_index", npy("<i8", &[2, 1], &bytes(&[0, 1]))), ("x", x())]),
+    );
+    let noted = joined(&bench.run("inspect both.npz").stderr);
+    assert!(noted.contains("`edge_index` is ignored: `adj_matrix` is read in its place"), "{noted}");
+    let zeros = [
+        ("edge_index", npy("<i8", &[2, 2], &bytes(&[0, 1, 1, 0]))),
+        ("x", x()),
+        ("edge_weight", doubles(&[2], &[0.0; 2])),
+    ];
+    bench.write("zeros.npz", &npz(&zeros));
+    let noted = joined(&bench.run("inspect zeros.npz").stderr);
+    assert!(noted.contains("2 edges of weight 0 were dropped"), "{noted}");
+}
+
+/// Where no edge can be inserted, that is said; and the remedies of candidates work.
+#[test]
+fn candidates_are_edges_that_can_be_inserted() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let line = "certify small.npz small.safetensors --layers encoder,classifier -E 1";
+    for hops in [0, 1] {
+        for (attack, said) in [("insert", "nothing can be attacked"), ("change", "only removals are decided")] {
+            let done = bench.run(&format!("{line} --edges {attack} --candidates-within {hops}"));
+            assert!(done.status.success() && joined(&done.stderr).contains(said), "{}", text(&done.stderr));
+        }
+    }
+    let message = bench.refused(&format!("{line} --candidates-within 2"), 2);
+    for attack in ["insert", "change"] {
+        assert!(message.contains(&format!("--edges {attack}")) && !message.contains("--edges remove"), "{message}");
+        let done = bench.run(&format!("{line} --candidates-within 2 --edges {attack}"));
+        assert!(done.status.success() && done.stderr.is_empty(), "{}", text(&done.stderr));
+    }
 }
 
 /// The remedies for graphs with directions or weights keep them.

@@ -40,7 +40,7 @@ fn a_table_says_what_is_proved_and_what_not() {
         ("z.jsonl", &["-Q", "1", "--expect-nodes", "0-3"], 2, "there is no node 3"),
         ("z.jsonl", &["-Q", "1", "--expect-nodes", "two"], 2, "expected ids and ranges"),
         ("z.jsonl", &["-Q", "1", "--expect-classes", "true"], 2, "expected predicted or labels"),
-        ("z.jsonl", &["-E", "1", "--keep-one-edge=false"], 1, "asked about removed edges"),
+        ("z.jsonl", &["-E", "1", "--keep-one-edge=false"], 1, "asked about changed edges"),
         ("esc.jsonl", &[], 1, r"gcn\u{1b}[2J\u{1b}[Haccepted"),
         ("e901.jsonl", &[], 1, "the exponent 901 is out of range"),
         ("missing.jsonl", &[], 2, "cannot be read"),

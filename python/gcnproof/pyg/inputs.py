@@ -13,7 +13,7 @@ import torch
 from scipy import sparse
 
 from ..errors import InputError, InvalidData, UnsupportedModel, warn
-from ..graph import Graph, checked_edges
+from ..graph import Graph, checked_edges, no_edges
 from ..normalisation import Division, recognised
 
 Call = Callable[[Any, Any], Any]
@@ -121,6 +121,8 @@ def read_data(data: Any) -> Inputs:
     x = getattr(data, "x", None)
     if x is None:
         raise InvalidData("the data has no attributes: `data.x` must be a tensor of nodes × attributes with 0 and 1")
+    if _is_text(x):
+        raise InvalidData("`data.x` holds texts or other objects, and a tensor of 0 and 1 is needed. Remedy: one column for each word or category: `data.x[i, j] = 1` where node i has it")
     if not isinstance(x, torch.Tensor):
         raise InvalidData(f"`data.x` is a {type(x).__name__}, and a tensor is needed. Remedy: `data.x = {_as_tensor(x, 'x')}`")
     if x.is_meta:
@@ -138,6 +140,14 @@ def read_data(data: Any) -> Inputs:
 def _as_tensor(values: Any, name: str) -> str:
     """How a part of a Data object is made a tensor."""
     return f"torch.{'from_numpy' if isinstance(values, np.ndarray) else 'tensor'}(data.{name})"
+
+
+def _is_text(values: Any) -> bool:
+    """Are these texts or other objects, in a list or an array?"""
+    try:
+        return isinstance(values, (list, tuple, np.ndarray)) and np.asarray(values).dtype.kind in "USO"
+    except ValueError:  # Rows of different lengths.
+        return False
 
 
 def _attributes(x: torch.Tensor) -> tuple[sparse.csr_array, int | None]:
@@ -236,17 +246,16 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
     edges, adjacency = getattr(data, "edge_index", None), getattr(data, "adj_t", None)
     if isinstance(edges, torch.Tensor) and edges.layout == torch.strided:
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
-            shape = " × ".join(map(str, edges.shape))
-            remedy = "data.edge_index.T.contiguous()" if shape.endswith(" × 2") else "data.edge_index.long()" if edges.shape[:1] == (2,) else None
-            raise InvalidData(
-                f"`data.edge_index` is a tensor of {shape} ({edges.dtype}) instead of 2 × edges with integers" + (f". Remedy: `data.edge_index = {remedy}`" if remedy else "")
-            )
+            plain = (edges.float() if edges.dtype in (torch.float16, torch.bfloat16) else edges).numpy()
+            raise InvalidData(no_edges(plain, "data.edge_index", "data.edge_index = data.edge_index.T.contiguous()", "data.edge_index = data.edge_index.long()"))
         columns, rows = checked_edges(edges.numpy(), nodes, InvalidData)
     elif isinstance(found := adjacency if edges is None else edges, torch.Tensor):
         coo = found.to_sparse_coo().coalesce()
         if tuple(coo.shape) != (nodes, nodes):
             raise InvalidData(f"the adjacency is {' × '.join(map(str, coo.shape))}, but `data.x` has {nodes} rows")
         rows, columns = coo.indices().numpy()
+    elif edges is not None and _is_text(edges):
+        raise InvalidData(no_edges(np.asarray(edges), "data.edge_index", "", ""))
     elif edges is not None:
         raise InvalidData(f"`data.edge_index` is a {type(edges).__name__}, and a tensor is needed. Remedy: `data.edge_index = {_as_tensor(edges, 'edge_index')}`")
     else:
@@ -416,6 +425,13 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
                 f"the data has `{name}`, and the model's forward takes it or leaves it. Remedy: {remedy}, with "
                 f"`model(data.x, data.edge_index, {name}=data.{name})` or without `{name}`"
             )
+    single = getattr(data, "edge_attr", None)
+    single = isinstance(single, torch.Tensor) and single.dim() and single.numel() == single.shape[0] and bool((single != 1).any())
+    if single and getattr(data, "edge_weight", None) is None and getattr(model, "supports_edge_weight", True) and not any(parameter.name == "edge_attr" for parameter in needed) and any(parameter.name == "edge_weight" for parameter in signature):
+        raise UnsupportedModel(
+            "the data has `edge_attr` with one number for each edge and no `edge_weight`, which the model's forward takes. Remedy: "
+            f"{remedy}, with `model(data.x, data.edge_index, edge_weight=data.edge_attr.flatten())` or without weights"
+        )
     chosen = []
     for place, parameter in enumerate(parameters):
         name, has = parameter.name, getattr(data, parameter.name, None) is not None
