@@ -139,6 +139,17 @@ impl Ranges {
         }
     }
 
+    /// Floats between which all values of an entry lie.
+    pub(crate) fn limits(&self, attribute: usize, value: f64) -> [f64; 2] {
+        match self {
+            Ranges::Between { low, high } => [low[attribute], high[attribute]],
+            Ranges::Ball(radius) => {
+                let (centre, radius) = (Dyadic::from(value), Dyadic::from(*radius));
+                [(&centre - &radius).floor_f64(), (&centre + &radius).ceil_f64()]
+            }
+        }
+    }
+
     /// The smallest and the largest float that an entry may get.
     pub(crate) fn ends(&self, attribute: usize, value: f64) -> [f64; 2] {
         match self {

@@ -268,7 +268,8 @@ impl Search<'_> {
             }
             Split::Entry(entry @ (place, attribute)) => {
                 let scene = self.pair.scene;
-                let ends = scene.problem.ranges().ends(attribute as usize, scene.value(place, attribute));
+                // All real values of the range, and not only the floats in it.
+                let ends = scene.problem.ranges().limits(attribute as usize, scene.value(place, attribute));
                 one.changed.insert(entry, ends);
                 two.kept.push(entry);
             }

@@ -55,10 +55,11 @@ impl Scene<'_> {
             let on_messages = &on_messages[place * width..][..width];
             for (&(_, attribute), &[low, high]) in own {
                 let old = self.value(place, attribute);
-                let (slope, least) = (self.slope(attribute as usize, on_messages), Span::of(old));
-                let moved = Span { lo: Span::of(low).minus(least).lo, hi: Span::of(high).minus(least).hi };
+                let (slope, from) = (self.slope(attribute as usize, on_messages), Span::of(old));
+                let moved = Span { lo: Span::of(low).minus(from).lo, hi: Span::of(high).minus(from).hi };
                 loss = up(loss + slope.times(moved).negated().hi);
-                let new = if slope.lo + slope.hi > 0.0 { low } else { high };
+                let [least, most] = self.problem.ranges().ends(attribute as usize, old);
+                let new = if slope.lo + slope.hi > 0.0 { low.max(least) } else { high.min(most) };
                 moves.push(Move { place, attribute, old, new });
             }
             if local == 0 || global == 0 {
