@@ -128,7 +128,7 @@ impl Certifier {
             && !pairs.any_broken()
             && let Some(flips) = few_flips(&self.prepared, workspace, self.settings.listing)
         {
-            try_all(&self.prepared, &flips, pairs, workspace);
+            try_all(&self.prepared, &flips, self.settings.proofs, pairs, workspace);
         }
     }
 

@@ -1,11 +1,14 @@
 //! All perturbations of a target, one by one, where there are few: no bound is as fast, and none as tight.
 
+use gcnproof_check::format::Step;
+
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
 use crate::number::rounding::Enclosure;
 use crate::problem::budget::Decided;
 use crate::problem::flip::Flip;
 use crate::problem::matrix::PatternRows;
+use crate::proof::PairProof;
 
 use super::pair::{Pairs, difference};
 
@@ -46,16 +49,24 @@ pub(super) fn are_few(free: usize, global: usize, most: usize) -> bool {
 }
 
 /// Tries all admissible sets of these flips on the true network, until one of them breaks a pair or the deadline has passed. If neither
-/// happens, all pairs are settled: the sign of every margin is known in exact arithmetic.
-pub(crate) fn try_all(prepared: &Prepared, flips: &[Flip], pairs: &mut Pairs, workspace: &mut Workspace) {
+/// happens, all pairs are settled: the sign of every margin is known in exact arithmetic. Where `proofs` are asked for, those that no
+/// bound has are trees whose leaves are single sets.
+pub(crate) fn try_all(prepared: &Prepared, flips: &[Flip], proofs: bool, pairs: &mut Pairs, workspace: &mut Workspace) {
     let lower = vec![f64::INFINITY; pairs.len()];
     let mut listing = Listing { prepared, flips, pairs, workspace, lower, made: Decided::default() };
     if listing.visit(0) {
+        let mut tree = Vec::new();
+        if proofs && listing.pairs.iter().any(|pair| pair.proof.is_err()) {
+            listing.grow(0, &mut tree);
+        }
         let Listing { lower, pairs, .. } = listing;
         pairs.listed = true;
         for (pair, lower) in pairs.iter_mut().zip(lower) {
             pair.searched = pair.searched.max(lower);
             pair.exceeded = pair.exceeded.max(0.0);
+            if proofs && pair.proof.is_err() {
+                pair.proof = Ok(PairProof(tree.clone()));
+            }
         }
     }
 }
@@ -76,23 +87,40 @@ impl Listing<'_, '_> {
         if !self.look() {
             return false;
         }
-        let budget = self.prepared.budget();
-        if self.made.flipped.len() == budget.global() {
-            return true;
-        }
-        for at in first..self.flips.len() {
-            let flip = self.flips[at];
-            if self.made.local(budget, flip.node) == Some(0) || self.made.fixes(budget, flip) {
-                continue;
-            }
-            self.made.flipped.push(flip);
-            let whole = self.visit(at + 1);
+        let mut after = first;
+        while let Some(at) = self.next(after) {
+            after = at + 1;
+            self.made.flipped.push(self.flips[at]);
+            let whole = self.visit(after);
             self.made.flipped.pop();
             if !whole {
                 return false;
             }
         }
         true
+    }
+
+    /// The next flip from `first` on that the present set leaves room for.
+    fn next(&self, first: usize) -> Option<usize> {
+        let budget = self.prepared.budget();
+        let room = |flip: Flip| self.made.local(budget, flip.node) != Some(0) && !self.made.fixes(budget, flip);
+        let left = self.made.flipped.len() < budget.global();
+        (first..self.flips.len()).find(|&at| left && room(self.flips[at]))
+    }
+
+    /// The tree of all sets that add flips from `first` on to the present one: splits, the side that spares a flip first, down to single
+    /// sets, of which nothing is relaxed.
+    fn grow(&mut self, first: usize, tree: &mut Vec<Step>) {
+        let Some(at) = self.next(first) else {
+            tree.push(Step::Leaf(Box::default()));
+            return;
+        };
+        let flip = self.flips[at];
+        tree.push(Step::Flip(flip.node, flip.attribute));
+        self.grow(at + 1, tree);
+        self.made.flipped.push(flip);
+        self.grow(at + 1, tree);
+        self.made.flipped.pop();
     }
 
     /// Evaluates the present set. False if it breaks a pair, or the deadline has passed.
