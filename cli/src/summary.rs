@@ -131,11 +131,12 @@ pub fn limit_line(nodes: usize, targets: &str, effort: Option<EffortRecord>) -> 
 type Decides = fn(&NodeRecord) -> bool;
 
 /// The steps of the cascade: which rows each has decided.
-const STEPS: [(&str, Decides); 10] = [
+const STEPS: [(&str, Decides); 11] = [
     ("path bound", |row| row.reason == Reason::PathBound),
     ("paper's bound", |row| row.reason == Reason::PaperBound),
     ("anchored bound", |row| row.reason == Reason::AnchoredBound),
     ("mixtures", |row| row.reason == Reason::MixedBounds),
+    ("all sets listed", |row| row.reason == Reason::Listed),
     ("witness", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes == 0),
     ("column generation", |row| row.reason == Reason::ColumnGeneration),
     ("branch and price", |row| row.reason == Reason::BranchAndPrice),
@@ -148,7 +149,7 @@ const STEPS: [(&str, Decides); 10] = [
 const SHOWN: [(&str, &[&str]); 5] = [
     ("bounds", &["path bound", "paper's bound", "anchored bound", "mixtures"]),
     ("an attack", &["witness", "witness of the search"]),
-    ("search", &["column generation", "branch and price"]),
+    ("search", &["all sets listed", "column generation", "branch and price"]),
     ("given up at a limit", &["given up at a limit"]),
     ("not searched", &["left open"]),
 ];
