@@ -1,6 +1,6 @@
-"""A published network that classifies molecules: converted, certified against flips of attributes, its proofs checked; as a table.
+"""A published network that classifies molecules: converted, certified against flips of attributes or changes of atoms, its proofs checked; as a table.
 
-    python scripts/mutag.py MUTAG.npz MODEL.npz [--gcnproof target/release/gcnproof] [-Q 1 2 3 5] [-q 1] [--verified target/release/gcnproof-check] [--categories] [--out FOLDER]
+    python scripts/mutag.py MUTAG.npz MODEL.npz [--gcnproof target/release/gcnproof] [-Q 1 2 3 5] [-q 1] [--categories] [--verified target/release/gcnproof-check] [--threads 1] [--out FOLDER]
 
 MUTAG.npz has `edge_index`, `category` (the type of each atom), `batch` (the molecule of each atom) and `label`; MODEL.npz the weights that
 were published with SCIP-MPNN: SAGE layers with sums over neighbours (`0.sage.nodeweights`, `0.sage.edgeweights`, `0.sage.bias`, …, ReLU
@@ -21,6 +21,8 @@ import time
 
 import numpy as np
 
+ATOMS = ["C", "N", "O", "F", "I", "Cl", "Br"]
+
 
 def graph(source, target, categories):
     """Writes the molecules as a graph file: one-hot attributes, the molecule of each atom, labels of molecules."""
@@ -28,7 +30,8 @@ def graph(source, target, categories):
         category, labels = file["category"].astype(np.int64), file["label"].astype(np.int64)
         x = np.eye(category.max() + 1, dtype=np.int8)[category]
         groups = {"attr_groups": np.zeros(x.shape[1], np.int64)} if categories else {}
-        np.savez_compressed(target, edge_index=file["edge_index"].astype(np.int64), x=x, y=labels, batch=file["batch"].astype(np.int64), **groups)
+        edges, batch = file["edge_index"].astype(np.int64), file["batch"].astype(np.int64)
+        np.savez_compressed(target, edge_index=edges, x=x, y=labels, batch=batch, attr_names=np.array(ATOMS[: x.shape[1]]), **groups)
     return labels
 
 
@@ -62,10 +65,11 @@ def model(source, target):
             out.write(values.tobytes())
 
 
-def timed(*command):
+def timed(command, *arguments):
+    """Runs the program; its exit code, what it says, and the seconds that it takes from start to end."""
     start = time.perf_counter()
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    return done, time.perf_counter() - start
+    done = subprocess.run([str(word) for word in [*command, *arguments]], stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout, time.perf_counter() - start
 
 
 def main():
@@ -76,43 +80,40 @@ def main():
     parser.add_argument("-Q", type=int, nargs="+", default=[1, 2, 3, 5], help="flips in a molecule")
     parser.add_argument("-q", default="1", help="flips in an atom")
     parser.add_argument("--categories", action="store_true", help="types of atoms are changed, instead of attributes flipped")
-    parser.add_argument("--verified", help="the program gcnproof-check: what it accepts is also shown to the verified checker")
+    parser.add_argument("--verified", help="the program gcnproof-check: proofs are shown to the verified checker as well")
+    parser.add_argument("--threads", default="1", help="threads of the program")
     parser.add_argument("--out", type=pathlib.Path, help="a folder for the files")
     options = parser.parse_args()
     folder = options.out or pathlib.Path(tempfile.mkdtemp(prefix="mutag-"))
     folder.mkdir(parents=True, exist_ok=True)
-    files = folder / "mutag.npz", folder / "sage_add.safetensors"
+    files = [folder / "mutag.npz", folder / "sage_add.safetensors"]
     labels = graph(options.data, files[0], options.categories)
     model(options.model, files[1])
-    failed = False
-    names = ["Q", "robust", "non-robust", "undecided", "seconds", "with proofs", "check", *(["verified"] if options.verified else []), "proofs"]
-    print("".join(f"{name:>12}" for name in names))
+    checks = {"check": ([options.gcnproof, "check"], [])}
+    if options.verified:
+        checks["verified"] = ([options.verified], ["--verified"])
+    verdicts = ["robust", "non_robust", "undecided"]
+    print("".join(f"{name:>13}" for name in ["Q", *verdicts, "certify", "with proofs", *checks, "proofs"]))
+    failed, right = False, []
     for budget in options.Q:
         asked = ["-Q", budget, "-q", options.q]
-        done, _ = timed(options.gcnproof, "certify", *files, *asked, "--complete", "--format", "json")
-        if done.returncode:
-            sys.exit(done.returncode)
-        told = json.loads(done.stdout)
-        rows = told["rows"]
-        right = sum(row["predicted"] == labels[row["graph"]] for row in rows)
-        if right < len(labels):
-            print(f"only {right} of {len(labels)} predictions are those of `label`")
-            failed = True
-        counts = [sum(row["verdict"] == verdict for row in rows) for verdict in ("robust", "non_robust", "undecided")]
-        failed |= counts[2] > 0 or len(rows) < len(labels)
         proofs = folder / f"proofs-{budget}.jsonl.zst"
-        proved, _ = timed(options.gcnproof, "certify", *files, *asked, "--complete", "--proofs", proofs, "--format", "json", "--out", folder / f"rows-{budget}.jsonl", "--force")
-        spent = json.loads(proved.stdout)["summary"]["seconds"] if not proved.returncode else float("nan")
-        checks = [timed(options.gcnproof, "check", *files, proofs, *asked)]
-        if options.verified:
-            checks.append(timed(options.verified, *files, proofs, *asked, "--verified"))
-        words = []
-        for check, seconds in checks:
-            failed |= check.returncode != 0
-            words.append(f"{seconds:.2f} s" if check.returncode == 0 else f"REJECTED {check.returncode}")
-        size = f"{proofs.stat().st_size / 1e3:.0f} kB"
-        print("".join(f"{cell:>12}" for cell in [budget, *counts, f"{told['summary']['seconds']:.3f}", f"{spent:.3f}", *words, size]))
-    print(f"{len(labels)} molecules, {right} predictions reproduced; q = {options.q}; files in {folder}")
+        certify = [options.gcnproof, "certify", *files, *asked, "--complete", "--threads", options.threads, "--format", "json"]
+        code, told, seconds = timed(certify, "--out", folder / f"rows-{budget}.jsonl", "--force")
+        code_with, _, with_proofs = timed(certify, "--proofs", proofs)
+        if code or code_with:
+            sys.exit(code or code_with)
+        rows = json.loads(told)["rows"]
+        right.append(sum(row["predicted"] == labels[row["graph"]] for row in rows))
+        counts = [sum(row["verdict"] == verdict for row in rows) for verdict in verdicts]
+        cells = [budget, *counts, f"{seconds:.2f} s", f"{with_proofs:.2f} s"]
+        failed |= right[-1] < len(labels) or counts[2] > 0
+        for checker, more in checks.values():
+            code, _, seconds = timed(checker, *files, proofs, *asked, *more)
+            failed |= code != 0
+            cells.append(f"REJECTED {code}" if code else f"{seconds:.2f} s")
+        print("".join(f"{cell:>13}" for cell in [*cells, f"{proofs.stat().st_size / 1e3:.0f} kB"]))
+    print(f"{len(labels)} molecules, {min(right)} predictions are those of `label`; q = {options.q}; seconds from start to end with {options.threads} threads; files in {folder}")
     sys.exit(int(failed))
 
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use gcnproof::{DeployedVerdict, Direction, Reason, Verdict};
 use gcnproof_results::record::NodeRecord;
-use gcnproof_results::record::description::{BudgetRecord, EffortRecord, LocalRecord};
+use gcnproof_results::record::description::{BudgetRecord, EffortRecord, LocalRecord, RangeRecord};
 use serde::Serialize;
 
 use gcnproof_run::effort::{limit_words, limits};
@@ -131,11 +131,12 @@ pub fn limit_line(nodes: usize, targets: &str, effort: Option<EffortRecord>) -> 
 type Decides = fn(&NodeRecord) -> bool;
 
 /// The steps of the cascade: which rows each has decided.
-const STEPS: [(&str, Decides); 12] = [
+const STEPS: [(&str, Decides); 13] = [
     ("path bound", |row| row.reason == Reason::PathBound),
     ("paper's bound", |row| row.reason == Reason::PaperBound),
     ("anchored bound", |row| row.reason == Reason::AnchoredBound),
     ("mixtures", |row| row.reason == Reason::MixedBounds),
+    ("all sets listed", |row| row.reason == Reason::Listed),
     ("witness", |row| matches!(row.reason, Reason::Witness | Reason::Tie) && row.search_nodes == 0),
     ("column generation", |row| row.reason == Reason::ColumnGeneration),
     ("branch and price", |row| row.reason == Reason::BranchAndPrice),
@@ -150,7 +151,7 @@ const STEPS: [(&str, Decides); 12] = [
 const SHOWN: [(&str, &[&str]); 5] = [
     ("bounds", &["path bound", "paper's bound", "anchored bound", "mixtures", "linear bound"]),
     ("an attack", &["witness", "witness of the search"]),
-    ("search", &["column generation", "branch and price", "branch and bound"]),
+    ("search", &["all sets listed", "column generation", "branch and price", "branch and bound"]),
     ("given up at a limit", &["given up at a limit"]),
     ("not searched", &["left open"]),
 ];
@@ -219,7 +220,12 @@ impl Summary {
             Direction::Remove => "attributes may only be removed",
         };
         let global = budget.global.map_or_else(String::new, |global| global.to_string());
-        let _ = writeln!(text, "budget: Q = {global} flips in all, {local}; {flips}");
+        let (changes, how) = match &budget.ranges {
+            None => ("flips", flips.to_owned()),
+            Some(RangeRecord::Epsilon(radius)) => ("entries", format!("each is moved by at most {radius}")),
+            Some(RangeRecord::Between { .. }) => ("entries", "each is moved within the range of its attribute".into()),
+        };
+        let _ = writeln!(text, "budget: Q = {global} {changes} in all, {local}; {how}");
         let _ = writeln!(
             text,
             "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",

@@ -226,6 +226,8 @@ def _check_places(model: Any, data: Any) -> None:
             f"a module of torch with {'a Graph' if isinstance(data, Graph) else 'a file'}",
             "give the Data object that the module is called with; or read the module first: graph, network = gcnproof.from_pyg(model, data)",
         )
+    if name == "DataLoader" and len(getattr(data, "dataset", ())) > 1:
+        raise InputError("a DataLoader gives one batch after the other, perhaps in another order each time", "give all of its graphs (`loader.dataset`)")
     if name.endswith("Loader"):
         source = "loader.data" if hasattr(data, "data") or not hasattr(data, "dataset") else "loader.dataset[0]"
         raise InputError(f"a {name} gives parts of a graph, and certificates are about the whole", f"give the Data object that the loader was made of (`{source}`)")

@@ -10,6 +10,7 @@ import gcnproof
 import torch_geometric.nn as pyg
 from torch import nn
 from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 
 D, H, C = 4, 5, 3
 
@@ -76,6 +77,32 @@ class Stack(nn.Module):
         return self.last(self.readout(h, data.batch)).log_softmax(-1)
 
 
+class Ready(nn.Module):
+    """A model of PyTorch Geometric's own, a readout, dropout and an MLP."""
+
+    def __init__(self, kind, layers, readout, **options):
+        super().__init__()
+        self.network, self.readout = kind(D, H, layers, dropout=0.5, **options), readout
+        self.head = pyg.MLP([self.network.out_channels, H, C], norm="batch_norm", dropout=0.5)
+
+    def forward(self, x, edge_index, batch):
+        h = nn.functional.dropout(self.readout(self.network(x, edge_index), batch), 0.5, training=self.training)
+        return self.head(h)
+
+
+def sequential():
+    steps = [
+        (pyg.GCNConv(D, H), "x, edge_index -> x"),
+        nn.ReLU(inplace=True),
+        (nn.Dropout(0.5), "x -> x"),
+        (pyg.GCNConv(H, H), "x, edge_index -> x"),
+        nn.ReLU(inplace=True),
+        (pyg.global_mean_pool, "x, batch -> x"),
+        nn.Linear(H, C),
+    ]
+    return pyg.Sequential("x, edge_index, batch", steps)
+
+
 def sage(count=2):
     return [pyg.SAGEConv(D if at == 0 else H, H) for at in range(count)]
 
@@ -86,6 +113,11 @@ MODELS = {
     "SAGE sum": lambda: Stack(sage(), pyg.aggr.SumAggregation()),
     "SAGE mean": lambda: Stack(sage(3), pyg.aggr.MeanAggregation()),
     "GCN": lambda: Stack([pyg.GCNConv(D, H), pyg.GCNConv(H, H), pyg.GCNConv(H, H)], pyg.global_add_pool),
+    "models.GIN": lambda: Ready(pyg.models.GIN, 3, pyg.global_add_pool),
+    "models.GIN cat": lambda: Ready(pyg.models.GIN, 3, pyg.global_mean_pool, jk="cat", norm="batch_norm"),
+    "models.GraphSAGE": lambda: Ready(pyg.models.GraphSAGE, 4, pyg.global_add_pool),
+    "models.GCN": lambda: Ready(pyg.models.GCN, 4, pyg.global_mean_pool, jk="last"),
+    "Sequential": sequential,
     "both": lambda: Stack(sage(1), pyg.aggr.MultiAggregation(["sum", "mean"]), 2 * H),
 }
 
@@ -146,6 +178,45 @@ def test_a_batch_a_list_and_a_dataset_are_the_same(tmp_path):
     rows = gcnproof.certify(tmp_path / "model.safetensors", tmp_path / "graphs.npz", Q=2, q=1, nodes=[0, 4], progress=False)
     assert list(rows.graph) == [0, 4] and (rows.verdict == found[0].verdict[[0, 4]]).all()
     assert gcnproof.Graph.load(tmp_path / "graphs.npz").graph_count == 6
+
+
+def test_what_a_list_of_graphs_may_be():
+    model, data = shaken(Ready(pyg.models.GCN, 2, pyg.global_add_pool)), graphs()
+    expected = gcnproof.certify(model, data, Q=1, q=1, progress=False)
+    for kind in (torch.long, torch.float64, torch.bool):
+        other = [Data(x=one.x.to(kind), edge_index=one.edge_index) for one in data]
+        found = gcnproof.certify(model, tuple(other), Q=1, q=1, progress=False)
+        assert (found.verdict == expected.verdict).all() and (found.label == -1).all()
+    with pytest.raises(gcnproof.InputError, match="loader.dataset"):
+        gcnproof.certify(model, DataLoader(data, batch_size=2), Q=1, q=1, progress=False)
+    with pytest.raises(gcnproof.InvalidData, match="list"):
+        gcnproof.certify(model, iter(data), Q=1, q=1, progress=False)
+
+
+def test_categories_of_a_molecule(tmp_path):
+    """Every exchange of one node's type, tried on the module itself."""
+    random = np.random.default_rng(5)
+    data = [Data(x=torch.eye(D)[random.integers(0, D, one.num_nodes)], edge_index=one.edge_index) for one in graphs()]
+    model, batch = shaken(GIN(pyg.global_add_pool)).double(), Batch.from_data_list(data)
+    attack, proofs = gcnproof.Categories(Q=1, q=1, groups=[range(D)]), tmp_path / "proofs.jsonl"
+    results = gcnproof.certify(model, data, attack, complete=True, proofs=proofs, progress=False)
+
+    def classes(x):
+        with torch.no_grad():
+            return model(x.double(), batch.edge_index, batch.batch).argmax(1)
+
+    clean = classes(batch.x)
+    broken = torch.zeros(len(data), dtype=torch.bool)
+    for node in range(batch.num_nodes):
+        for kind in range(D):
+            x = batch.x.clone()
+            x[node] = torch.eye(D)[kind]
+            broken |= classes(x) != clean
+    assert (results.verdict == np.where(broken, "non_robust", "robust")).all()
+    for at in np.flatnonzero(broken.numpy()).tolist():
+        changed = results.apply(at)
+        assert (changed.sum(1) == 1).all() and classes(changed)[at] != clean[at]
+    assert gcnproof.check(model, data, proofs, attack, progress=False).proved
 
 
 def test_one_graph_needs_no_batch():

@@ -7,7 +7,7 @@ use gcnproof::internals::certify::verdict::Verdict;
 use super::curve::budgets;
 use super::explorer::knowledge::Knowledge;
 use super::group::Group;
-use super::landscape::{Landscape, class_name};
+use super::landscape::{Landscape, class_name, words_on};
 use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::Axis;
 use crate::chart::figure::{Figure, Numbers, number};
@@ -74,6 +74,7 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
         return Sheet::missing(NUMBER, &title, "No verdicts and no radii with a known budget.");
     };
     let letter = group.words().global;
+    let [_, targets] = group.targets();
     let labelled: Vec<Labelled> = places.iter().filter(|place| place.label.is_some()).copied().collect();
     let verdicts = group.headline().and_then(|verdicts| verdicts.global);
     let global = verdicts.unwrap_or(limit.min(USUAL));
@@ -139,7 +140,7 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
             ]);
         }
         caption = format!(
-            "{:.1} % of the {} nodes with a label are predicted correctly; at {letter} = {global}, {:.1} % are correct and proved to stay so, \
+            "{:.1} % of the {} {targets} with a label are predicted correctly; at {letter} = {global}, {:.1} % are correct and proved to stay so, \
              and {:.1} % are correct without a known attack. ",
             percent(right, labelled.len()),
             labelled.len(),
@@ -149,8 +150,8 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
         if asked.len() > 1 {
             let mut plot = Plot::new(
                 "Correct under attack",
-                budgets(group.words(), limit),
-                Axis::percent("share of labelled nodes"),
+                budgets(&words_on(group.words(), landscape), limit),
+                Axis::percent(&format!("share of labelled {targets}")),
             );
             if lower.iter().zip(&upper).any(|(low, high)| high.1 > low.1) {
                 let open = lower.iter().zip(&upper).map(|(low, high)| (low.0, low.1, high.1)).collect();
@@ -164,10 +165,9 @@ fn accuracy_of(group: &Group, landscape: Option<&Landscape>) -> Sheet {
         }
     }
     let of = if labelled.is_empty() { "predicted class" } else { "label" };
-    plots.push(by_class(&classes, !labelled.is_empty(), &format!("By {of}, {letter} = {global}"), &|class| {
-        class_name(graph, class)
-    }));
-    caption.push_str(&format!("By class: the nodes with each {of}; numbers of nodes are in brackets."));
+    let title_of = format!("By {of}, {letter} = {global}");
+    plots.push(by_class(&classes, !labelled.is_empty(), &title_of, targets, &|class| class_name(graph, class)));
+    caption.push_str(&format!("By class: the {targets} with each {of}; numbers of {targets} are in brackets."));
     let height = (110.0 + 30.0 * classes.len() as f64).clamp(260.0, 700.0);
     let name = format!("fig9_accuracy_{}", slug(&group.name));
     Figure { number: NUMBER, name, title, caption, columns: plots.len(), plots, height, numbers, made: Vec::new() }
@@ -192,9 +192,15 @@ fn count(places: &[Labelled], labelled: &[Labelled], knowledge: &Knowledge, glob
 }
 
 /// A bar for each class, the first at the top.
-fn by_class(classes: &BTreeMap<u64, Count>, labelled: bool, title: &str, name: &dyn Fn(u64) -> String) -> Plot {
+fn by_class(
+    classes: &BTreeMap<u64, Count>,
+    labelled: bool,
+    title: &str,
+    targets: &str,
+    name: &dyn Fn(u64) -> String,
+) -> Plot {
     let names = classes.iter().rev().map(|(class, of)| format!("{} ({})", name(*class), of.nodes)).collect();
-    let mut plot = Plot::new(title, Axis::percent("share of nodes"), Axis::named("", names));
+    let mut plot = Plot::new(title, Axis::percent(&format!("share of {targets}")), Axis::named("", names));
     let robust = if labelled { "robust, but wrong" } else { "robust" };
     let parts = [
         ("robust and correct", Ink::Blue),
@@ -204,8 +210,9 @@ fn by_class(classes: &BTreeMap<u64, Count>, labelled: bool, title: &str, name: &
     ];
     let order: Vec<&Count> = classes.values().rev().collect();
     let sizes = order.iter().map(|of| of.found.iter().map(|&part| percent(part, of.nodes)).collect()).collect();
-    let told =
-        |at: usize, part: usize| format!("{}: {} of {} nodes", parts[part].0, order[at].found[part], order[at].nodes);
+    let told = |at: usize, part: usize| {
+        format!("{}: {} of {} {targets}", parts[part].0, order[at].found[part], order[at].nodes)
+    };
     plot.stack(Stack { lying: true, half: 0.38, parts: &parts, sizes, opacity: 1.0 }, told, |_| String::new());
     plot
 }

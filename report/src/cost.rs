@@ -91,15 +91,16 @@ fn effort_of(group: &Group, span: &CostSpan) -> Sheet {
             row.search_nodes.to_string(),
         ]);
     }
-    let mut plots: Vec<Plot> = against_size(rows, span).into_iter().collect();
-    plots.push(steps(rows, span));
+    let mut plots: Vec<Plot> = against_size(rows, span, group).into_iter().collect();
+    plots.push(steps(rows, span, group));
     let (cactus, compared) = cactus(group, span);
     plots.extend(cactus);
     let total: f64 = rows.iter().map(|row| row.seconds).filter(|s| s.is_finite()).sum();
     let trees: u64 = rows.iter().map(|row| row.search_nodes).sum();
     let q = global.map_or(String::new(), |q| format!(" at {} = {q}", group.words().global));
+    let [target, targets] = group.targets();
     let caption = format!(
-        "{} nodes{q} took {total:.2} s of one core in all and {trees} nodes of search trees. Each node is decided by the first step \
+        "{} {targets}{q} took {total:.2} s of one core in all and {trees} nodes of search trees. Each {target} is decided by the first step \
          that can; the verdict holds whichever it was. {compared}",
         rows.len()
     );
@@ -108,7 +109,7 @@ fn effort_of(group: &Group, span: &CostSpan) -> Sheet {
 }
 
 /// Time against size; nothing if no time was measured.
-fn against_size(rows: &[NodeVerdict], span: &CostSpan) -> Option<Plot> {
+fn against_size(rows: &[NodeVerdict], span: &CostSpan, group: &Group) -> Option<Plot> {
     let points: Vec<(f64, f64)> = rows
         .iter()
         .filter(|row| row.seconds > 0.0 && row.seconds.is_finite())
@@ -126,15 +127,18 @@ fn against_size(rows: &[NodeVerdict], span: &CostSpan) -> Option<Plot> {
         values.sort_by(f64::total_cmp);
         median.extend(quantile(values, 0.5).map(|half| (2f64.powf(*bin as f64 + 0.5), half)));
     }
-    let x = Axis::logarithmic("nodes in the neighbourhood", [span.size.0, span.size.1].into_iter());
-    let y = Axis::logarithmic("seconds per node", [span.seconds.0, span.seconds.1].into_iter());
+    let [target, targets] = group.targets();
+    let size = if group.classifies_graphs() { "nodes of the graph" } else { "nodes in the neighbourhood" };
+    let x = Axis::logarithmic(size, [span.size.0, span.size.1].into_iter());
+    let y = Axis::logarithmic(&format!("seconds per {target}"), [span.seconds.0, span.seconds.1].into_iter());
     let mut plot = Plot::new("Time against size", x, y);
-    plot.mark("nodes", Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
+    plot.mark(targets, Shape::Dots(thinned(points, DOTS), 3.0), Ink::Blue, 0.5);
     plot.mark("median", Shape::Line(median, Dash::Solid, 2.2), Ink::Vermillion, 1.0);
     Some(plot)
 }
 
-fn steps(rows: &[NodeVerdict], span: &CostSpan) -> Plot {
+fn steps(rows: &[NodeVerdict], span: &CostSpan, group: &Group) -> Plot {
+    let [_, targets] = group.targets();
     let mut met: Vec<(&str, Ink, usize, f64)> = Vec::new();
     for (reason, shown, ink) in STEPS {
         let decided = || rows.iter().filter(|row| row.reason == reason);
@@ -144,13 +148,13 @@ fn steps(rows: &[NodeVerdict], span: &CostSpan) -> Plot {
     }
     met.reverse();
     let names = met.iter().map(|(shown, ..)| shown.to_string()).collect();
-    let x = Axis { unit: " %", ..Axis::linear("share of nodes", 0.0, 1.25 * span.share) };
+    let x = Axis { unit: " %", ..Axis::linear(&format!("share of {targets}"), 0.0, 1.25 * span.share) };
     let mut plot = Plot::new("What decided", x, Axis::named("", names));
     for (at, (shown, ink, count, seconds)) in met.into_iter().enumerate() {
         let bar = Bar {
             x: (0.0, percent(count, rows.len())),
             y: (at as f64 - 0.38, at as f64 + 0.38),
-            told: format!("{shown}: {count} nodes, {seconds:.2} s"),
+            told: format!("{shown}: {count} {targets}, {seconds:.2} s"),
             label: format!("{count}"),
         };
         plot.mark("", Shape::Bars(vec![bar]), ink, 0.9);
@@ -178,7 +182,8 @@ fn cactus(group: &Group, span: &CostSpan) -> (Option<Plot>, String) {
         seconds.sort_by(f64::total_cmp);
     }
     let whole = series.iter().map(|s| s.2).max().unwrap_or(1);
-    let what = if milp { "class pairs solved exactly" } else { "nodes decided" };
+    let decided = format!("{} decided", group.targets()[1]);
+    let what = if milp { "class pairs solved exactly" } else { decided.as_str() };
     let x = Axis::linear(what, 0.0, whole as f64);
     let y = Axis::logarithmic("seconds, at most", [span.seconds.0, span.seconds.1].into_iter());
     let mut plot = Plot::new("Solved in what time", x, y);

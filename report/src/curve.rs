@@ -7,7 +7,7 @@ use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 
 use super::group::{Group, Method};
-use super::landscape::Landscape;
+use super::landscape::{Landscape, words_on};
 use super::mean::Mean;
 use super::origin::format_of;
 use super::published::{self, Published};
@@ -142,9 +142,10 @@ pub fn shares(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
 }
 
 fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
-    let words = group.words();
+    let words = &words_on(group.words(), landscape);
     let letter = words.global;
-    let title = format!("Robust, non-robust and undecided nodes against {letter}: {}", group.name);
+    let [_, targets] = group.targets();
+    let title = format!("Robust, non-robust and undecided {targets} against {letter}: {}", group.name);
     let curves = curves(group);
     let known = frontier(&curves);
     if known.is_empty() {
@@ -167,7 +168,7 @@ fn shares_of(group: &Group, landscape: Option<&Landscape>, most: u64) -> Sheet {
     }
     let single = curves.iter().all(|curve| curve.shares.len() < 2);
     let published = published::find(landscape, group).filter(|_| !single);
-    let plot = if single { bars(&curves, letter, group) } else { band(&curves, &known, budgets(words, most)) };
+    let plot = if single { bars(&curves, letter, group) } else { band(&curves, &known, budgets(words, most), targets) };
     let mut caption = format!("{} Budget: {}.", headline(&curves, letter), group.budget);
     caption.push_str(&as_deployed(group));
     let mut plot = plot;
@@ -200,8 +201,8 @@ fn headline(curves: &[Curve], letter: &str) -> String {
 }
 
 /// Curves, and between them what each method decides that the one before it left open.
-fn band(curves: &[Curve], known: &[Share], budgets: Axis) -> Plot {
-    let mut plot = Plot::new("", budgets, Axis::percent("share of nodes"));
+fn band(curves: &[Curve], known: &[Share], budgets: Axis, targets: &str) -> Plot {
+    let mut plot = Plot::new("", budgets, Axis::percent(&format!("share of {targets}")));
     let sure = |low: fn(&Share) -> f64, high: fn(&Share) -> f64| {
         Shape::StepBand(known.iter().map(|s| (s.global as f64, low(s), high(s))).collect())
     };
@@ -251,7 +252,8 @@ fn bars(curves: &[Curve], letter: &str, group: &Group) -> Plot {
     }
     all.reverse();
     let names = all.iter().map(|(name, _)| name.clone()).collect();
-    let mut plot = Plot::new(&format!("{letter} = {global}"), Axis::percent("share of nodes"), Axis::named("", names));
+    let shown = format!("share of {}", group.targets()[1]);
+    let mut plot = Plot::new(&format!("{letter} = {global}"), Axis::percent(&shown), Axis::named("", names));
     let parts = [
         ("robust", Ink::Blue),
         ("depends on rounding", Ink::Purple),
@@ -285,8 +287,9 @@ fn as_deployed(group: &Group) -> String {
     let Some([robust, rounding, undecided, broken]) = deployed_counts(group) else {
         return format!(" What is robust or non-robust is so in every execution in {format}.");
     };
+    let [_, targets] = group.targets();
     format!(
-        " In every execution in {format}: {robust} nodes robust, {broken} non-robust, {rounding} that depend on rounding, {undecided} undecided."
+        " In every execution in {format}: {robust} {targets} robust, {broken} non-robust, {rounding} that depend on rounding, {undecided} undecided."
     )
 }
 
@@ -345,7 +348,7 @@ mod tests {
             Curve { method, shares: (0..4).map(share).collect(), mean_radius: None }
         };
         let curves = [curve(Method::Paper, 70.0), curve(Method::Bounds, 80.0), curve(Method::Exact, 90.0)];
-        let plot = band(&curves, &frontier(&curves), budgets(&Flips::WORDS, 3));
+        let plot = band(&curves, &frontier(&curves), budgets(&Flips::WORDS, 3), "nodes");
         let mut inks: Vec<&str> =
             plot.marks.iter().filter(|mark| !mark.name.is_empty()).map(|mark| mark.ink.name()).collect();
         assert_eq!(inks.len(), 7);
@@ -356,7 +359,7 @@ mod tests {
         assert!(plot.x.ticks().iter().any(|tick| tick.1 == "3"));
         // Bounds that leave nothing open close nothing: no entry, no band.
         let same = [curve(Method::Bounds, 99.0), curve(Method::Exact, 99.0)];
-        let plot = band(&same, &frontier(&same), budgets(&Flips::WORDS, 3));
+        let plot = band(&same, &frontier(&same), budgets(&Flips::WORDS, 3), "nodes");
         assert_eq!(plot.marks.iter().filter(|mark| !mark.name.is_empty()).count(), 3);
     }
 }

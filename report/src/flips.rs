@@ -19,6 +19,9 @@ pub type Counts = [usize; 3];
 /// These in words, and their colours.
 pub const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
 
+/// The same where categories are changed: nothing is added or removed.
+const CHANGED: [(&str, Ink); 3] = [("changed", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
+
 /// What the smallest attacks of a group consist of.
 #[derive(Default)]
 struct FlipTally {
@@ -96,12 +99,20 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> FlipTally {
 }
 
 fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, span: &FlipSpan) -> Sheet {
-    let title = format!("What attackers flip: {}", group.name);
-    let FlipTally { attributes, distances, flips, attacks } = tally;
-    if flips == 0 {
-        return Sheet::missing(6, &title, "No node has a witness: there is no attack to look at.");
-    }
     let graph = landscape.map(Landscape::graph);
+    let categories = graph.is_some_and(|graph| graph.categories().is_some());
+    let (flip, things, kinds) = if categories { ("change", "kinds", &CHANGED) } else { ("flip", "attributes", &KINDS) };
+    let title = format!("What attackers {flip}: {}", group.name);
+    let FlipTally { attributes, mut distances, flips, attacks } = tally;
+    let graphs = group.classifies_graphs();
+    let [target, targets] = group.targets();
+    if flips == 0 {
+        return Sheet::missing(6, &title, &format!("No {target} has a witness: there is no attack to look at."));
+    }
+    if graphs {
+        // Distances are those from a node.
+        distances.clear();
+    }
     let mut numbers = Numbers::new(&["model", "what", "name", "added", "removed", "flipped"]);
     let mut order: Vec<(u32, Counts)> = attributes.into_iter().collect();
     order.sort_by_key(|(attribute, counts)| (usize::MAX - counts.iter().sum::<usize>(), *attribute));
@@ -113,28 +124,37 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, sp
     distances.iter().for_each(|(place, counts)| record("distance", place, counts));
     let different = order.len();
     order.truncate(SHOWN);
-    let plots = vec![
-        ranked("The most flipped attributes", "flips in all attacks", &order, span.flips, &|attribute| {
-            attribute_name(graph, attribute)
-        }),
-        by_distance(&distances, flips, span.share),
-    ];
-    let unsure = if landscape.is_none() {
-        " Without the graph (--graph) it is not known which flips add, which remove, and at what distance."
-    } else {
-        ""
+    let most = if categories { "The most frequent changes" } else { "The most flipped attributes" };
+    let names = |attribute| attribute_name(graph, attribute);
+    let mut plots = vec![ranked(most, &format!("{flip}s in all attacks"), &order, span.flips, &names, kinds)];
+    if !graphs {
+        plots.push(by_distance(&distances, flips, span.share, kinds));
+    }
+    let unsure = match (landscape, graphs) {
+        (Some(_), _) => "",
+        (None, true) => " Without the graphs (--graph) it is not known which flips add and which remove.",
+        (None, false) => {
+            " Without the graph (--graph) it is not known which flips add, which remove, and at what distance."
+        }
     };
-    let targets = if group.classifies_graphs() { "graphs" } else { "nodes" };
     let caption = format!(
-        "The {flips} flips of the smallest attack known against each of {attacks} {targets}, of {different} different attributes. \
+        "The {flips} {flip}s of the smallest attack known against each of {attacks} {targets}, of {different} different {things}. \
          Each attack was replayed through the exact network; others may exist.{unsure}"
     );
     let name = format!("fig6_flips_{}", slug(&group.name));
-    Figure { number: 6, name, title, caption, plots, columns: 2, height: 430.0, numbers, made: Vec::new() }.into()
+    let columns = plots.len();
+    Figure { number: 6, name, title, caption, plots, columns, height: 430.0, numbers, made: Vec::new() }.into()
 }
 
 /// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all that are compared.
-pub fn ranked(title: &str, label: &str, order: &[(u32, Counts)], most: usize, name: &dyn Fn(u32) -> String) -> Plot {
+pub fn ranked(
+    title: &str,
+    label: &str,
+    order: &[(u32, Counts)],
+    most: usize,
+    name: &dyn Fn(u32) -> String,
+    kinds: &[(&'static str, Ink); 3],
+) -> Plot {
     // The most flipped stands at the top.
     let names = order.iter().rev().map(|(attribute, _)| name(*attribute)).collect();
     let range = (0.0, 1.08 * most.max(1) as f64);
@@ -143,19 +163,24 @@ pub fn ranked(title: &str, label: &str, order: &[(u32, Counts)], most: usize, na
     let mut plot = Plot::new(title, x, Axis::named("", names));
     let order: Vec<&(u32, Counts)> = order.iter().rev().collect();
     let sizes = order.iter().map(|(_, counts)| counts.map(|count| count as f64).to_vec()).collect();
-    let told = |at: usize, kind: usize| format!("{}: {} {} times", name(order[at].0), KINDS[kind].0, order[at].1[kind]);
-    plot.stack(Stack { lying: true, half: 0.4, parts: &KINDS, sizes, opacity: 1.0 }, told, |_| String::new());
+    let told = |at: usize, kind: usize| format!("{}: {} {} times", name(order[at].0), kinds[kind].0, order[at].1[kind]);
+    plot.stack(Stack { lying: true, half: 0.4, parts: kinds, sizes, opacity: 1.0 }, told, |_| String::new());
     plot
 }
 
-fn by_distance(distances: &BTreeMap<String, Counts>, flips: usize, most: f64) -> Plot {
+fn by_distance(
+    distances: &BTreeMap<String, Counts>,
+    flips: usize,
+    most: f64,
+    kinds: &[(&'static str, Ink); 3],
+) -> Plot {
     let x = Axis::named("distance from the target (hops)", distances.keys().cloned().collect());
     let y = Axis { unit: " %", ..Axis::linear("share of all flips", 0.0, 1.1 * most) };
     let mut plot = Plot::new("Where they are", x, y);
     let all: Vec<&Counts> = distances.values().collect();
     let sizes = all.iter().map(|counts| counts.map(|count| percent(count, flips)).to_vec()).collect();
-    let stack = Stack { lying: false, half: 0.38, parts: &KINDS, sizes, opacity: 1.0 };
-    let told = |at: usize, kind: usize| format!("{}: {} flips", KINDS[kind].0, all[at][kind]);
+    let stack = Stack { lying: false, half: 0.38, parts: kinds, sizes, opacity: 1.0 };
+    let told = |at: usize, kind: usize| format!("{}: {} flips", kinds[kind].0, all[at][kind]);
     plot.stack(stack, told, |at| format!("{:.1} %", percent(all[at].iter().sum(), flips)));
     plot
 }

@@ -373,6 +373,11 @@ impl Group {
         words_of(self.removals)
     }
 
+    /// What its rows are about, one of them and several.
+    pub fn targets(&self) -> [&'static str; 2] {
+        if self.classifies_graphs() { ["graph", "graphs"] } else { ["node", "nodes"] }
+    }
+
     /// Are its rows about graphs?
     pub fn classifies_graphs(&self) -> bool {
         self.identity.as_ref().is_some_and(Identity::classifies_graphs)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use gcnproof::Words;
 use gcnproof::internals::problem::flip::Flip;
 use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
@@ -118,12 +119,21 @@ pub fn class_name(graph: Option<&Graph>, class: u64) -> String {
     names.and_then(|names| names.get(class as usize).cloned()).unwrap_or_else(|| format!("class {class}"))
 }
 
+/// What an attacker's changes are called: of categories they are no flips.
+pub fn words_on(words: &Words, landscape: Option<&Landscape>) -> Words {
+    match landscape.is_some_and(|landscape| landscape.graph().categories().is_some()) {
+        true => Words { change: "change", changes: "changes", things: "changes", ..*words },
+        false => *words,
+    }
+}
+
 /// The name of an attribute.
 pub fn attribute_name(graph: Option<&Graph>, attribute: u32) -> String {
     let names = graph.and_then(|graph| graph.attribute_names());
+    let thing = if graph.is_some_and(|graph| graph.batch().is_some()) { "attribute" } else { "word" };
     names
         .and_then(|names| names.get(attribute as usize))
-        .map_or_else(|| format!("word {attribute}"), |name| format!("“{name}”"))
+        .map_or_else(|| format!("{thing} {attribute}"), |name| format!("“{name}”"))
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ fn robustness_of(
     span: &SurroundingSpan,
 ) -> Sheet {
     let title = format!("Robustness against purity and degree: {}", group.name);
+    if group.classifies_graphs() {
+        return Sheet::missing(4, &title, "Graphs are classified, and these have neither neighbours nor a degree.");
+    }
     if places.is_empty() {
         return Sheet::missing(4, &title, "No verdicts and no radii: results of `certify` or `radius` are needed.");
     }

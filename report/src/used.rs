@@ -57,8 +57,8 @@ fn sheet(
     };
     let label = "flips of the attack";
     let plots = vec![
-        ranked("Nodes with most flips", label, &first(&used.nodes), most_of_node, &node_name),
-        ranked("Attributes with most flips", label, &first(&used.attributes), most_of_attribute, &names),
+        ranked("Nodes with most flips", label, &first(&used.nodes), most_of_node, &node_name, &KINDS),
+        ranked("Attributes with most flips", label, &first(&used.attributes), most_of_attribute, &names, &KINDS),
     ];
     let counts = [used.all.added, used.all.removed, used.all.unknown];
     let deeds: Vec<String> = KINDS

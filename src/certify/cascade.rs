@@ -1,6 +1,6 @@
 //! The steps that decide one node, in order: each is taken only for what the steps before have left open.
 //!
-//! Path bounds → the paper's and the anchored bound → mixtures of chord and capped bound (with more than one hidden layer, capped at representation 3 too) → witnesses and local search → column generation → branch and price.
+//! Path bounds → of a whole graph, attacks and lists of few perturbations → the paper's and the anchored bound → mixtures of chord and capped bound (with more than one hidden layer, capped at representation 3 too) → witnesses and local search → column generation → branch and price.
 
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -24,6 +24,7 @@ use crate::proof::leaf::{default_leaf, leaf};
 use crate::proof::{Evidence, Missing, PairProof, is_doubtful};
 use crate::search::branch_and_price::search_pair;
 use crate::search::limits::{Clock, Limits, Watch};
+use crate::search::listing::{few_flips, try_all};
 use crate::search::local;
 use crate::search::pair::{BestAttack, ClassPair, Pairs, difference, sorted};
 use crate::search::pair_search::{Cost, SearchTask};
@@ -41,8 +42,19 @@ impl Certifier {
         if let Some(result) = self.decide_by_ranges(target, others) {
             return result;
         }
-        let quickly = self.decide_by_paths(target, others, workspace);
+        let quickly = self.decide_quickly(target, others, workspace);
         quickly.unwrap_or_else(|| self.decide_by_bounds(target, others, workspace))
+    }
+
+    /// The steps that need no bounds of hidden units.
+    pub(super) fn decide_quickly(
+        &self,
+        target: Target,
+        others: &[usize],
+        workspace: &mut Workspace,
+    ) -> Option<NodeResult> {
+        let robust = self.decide_by_paths(target, others, workspace);
+        robust.or_else(|| self.decide_by_trying(target, others, workspace))
     }
 
     /// Are path bounds the first step? Not where other bounds are asked for by name or for their numbers.
@@ -95,6 +107,34 @@ impl Certifier {
         result.evidence = Some(Evidence { claim, missing: None });
     }
 
+    /// The second step, of a whole graph alone: bounds of its units serve no other target, and take longer than an attack, or than all
+    /// perturbations where there are few. Nothing if that leaves it open, or if it takes a bound to prove what it shows.
+    fn decide_by_trying(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<NodeResult> {
+        if !self.takes_paths() || self.graph().batch().is_none() || self.settings.deployed.is_some() {
+            return None;
+        }
+        self.prepared.set_target(target.node, workspace);
+        workspace.watch = Watch::new(self.clock(1));
+        let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, false, workspace);
+        self.improve_attacks(&mut pairs, workspace);
+        self.list_few(&mut pairs, workspace);
+        if !pairs.any_broken() && (self.settings.proofs || !pairs.listed) {
+            return None;
+        }
+        let (result, _) = self.conclude(target, &pairs, Cost::default(), workspace);
+        Some(self.finished(result, &pairs, workspace))
+    }
+
+    /// Tries all perturbations of a whole graph if there are few and none of them is known to break a pair.
+    fn list_few(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
+        if self.graph().batch().is_some()
+            && !pairs.any_broken()
+            && let Some(flips) = few_flips(&self.prepared, workspace, self.settings.listing)
+        {
+            try_all(&self.prepared, &flips, self.settings.proofs, pairs, workspace);
+        }
+    }
+
     /// All other steps. As deployed, they aim at margins beyond the rounding error, which are positive all the more.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
@@ -117,6 +157,9 @@ impl Certifier {
             self.mix_open_pairs(&mut pairs, workspace);
         }
         self.improve_attacks(&mut pairs, workspace);
+        if !minimizing && !pairs.iter().all(ClassPair::is_settled) {
+            self.list_few(&mut pairs, workspace);
+        }
         let mut cost = Cost::default();
         if self.network().depth() > 2 {
             cost = self.search(&clock, &mut pairs, workspace);
@@ -127,10 +170,15 @@ impl Certifier {
         if let Some(errors) = errors {
             self.deploy(&mut result, broken, errors, &clock, &mut pairs, workspace);
         }
-        self.shorten(&mut result, &pairs, workspace);
+        self.finished(result, &pairs, workspace)
+    }
+
+    /// A result whose witness has no flip that it does not need.
+    fn finished(&self, mut result: NodeResult, pairs: &Pairs, workspace: &mut Workspace) -> NodeResult {
+        self.shorten(&mut result, pairs, workspace);
         workspace.watch = Watch::default();
         if !self.budget().admits(self.graph(), &result.witness) {
-            let (node, flips) = (Subject::Node(target.node), format!("a witness of {} flips", result.witness.len()));
+            let (node, flips) = (Subject::Node(result.node), format!("a witness of {} flips", result.witness.len()));
             result.contradiction = Some(Contradiction::new(node, flips, "the budget, which does not admit them"));
         }
         result
@@ -396,6 +444,7 @@ impl Certifier {
             None if paper == Some(true) => (Verdict::Robust, Reason::PaperBound),
             None if anchored == Some(true) => (Verdict::Robust, Reason::AnchoredBound),
             None if pairs.iter().all(ClassPair::is_settled) => match cost {
+                _ if pairs.listed => (Verdict::Robust, Reason::Listed),
                 Cost { nodes: 0, .. } => (Verdict::Robust, Reason::MixedBounds),
                 Cost { split: false, .. } => (Verdict::Robust, Reason::ColumnGeneration),
                 _ => (Verdict::Robust, Reason::BranchAndPrice),

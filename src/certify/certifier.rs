@@ -18,6 +18,9 @@ use crate::problem::{Problem, ProblemError};
 use crate::ranges::problem::RangeProblem;
 use crate::search::limits::Stop;
 
+/// Perturbations of a whole graph up to which all are tried: about as many as bounds of its units take the time of.
+const FEW: usize = 1024;
+
 /// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what it
 /// needs, and threads share it.
 #[derive(Clone, Debug)]
@@ -53,6 +56,12 @@ impl CertifierBuilder {
     /// How tight margins are where a node is robust by far; [`Margins::Fast`] by default. Exact minima need the tight ones.
     pub fn margins(mut self, margins: Margins) -> CertifierBuilder {
         self.settings.margins = margins;
+        self
+    }
+
+    /// Up to how many perturbations of a whole graph all are tried; 1,024 by default.
+    pub fn listing(mut self, most: usize) -> CertifierBuilder {
+        self.settings.listing = most;
         self
     }
 
@@ -102,7 +111,7 @@ pub(crate) struct Target {
 impl Certifier {
     /// A certifier of a problem, to be set up.
     pub fn builder(problem: Problem) -> CertifierBuilder {
-        CertifierBuilder { problem, settings: Settings::default() }
+        CertifierBuilder { problem, settings: Settings { listing: FEW, ..Settings::default() } }
     }
 
     /// When searches give up besides their limits.

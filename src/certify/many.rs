@@ -1,4 +1,4 @@
-//! Many nodes at once: what is robust by far is decided first, and only what the others depend on is bounded.
+//! Many nodes at once: what needs no bounds of hidden units is decided first, and only what the others depend on is bounded.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -81,7 +81,7 @@ impl Certifier {
                 let start = Instant::now();
                 let predicted = self.predicted(node);
                 let target = Target { node, reference: reference(node).unwrap_or(predicted), predicted };
-                match self.decide_by_paths(target, &self.others(target.reference), &mut workspaces.mine()) {
+                match self.decide_quickly(target, &self.others(target.reference), &mut workspaces.mine()) {
                     Some(result) => {
                         done(result, start.elapsed().as_secs_f64());
                         None

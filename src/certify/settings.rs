@@ -81,6 +81,8 @@ pub(crate) struct Settings {
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
     pub(crate) margins: Margins,
+    /// Perturbations of a whole graph up to which all are tried.
+    pub(crate) listing: usize,
     /// How the network runs, if verdicts are to hold for that.
     pub(crate) deployed: Option<Execution>,
     /// Is what each verdict rests on to be kept?

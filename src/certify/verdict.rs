@@ -49,6 +49,8 @@ pub enum Reason {
     AnchoredBound,
     /// Every class is settled by one of the two bounds or by a mixture of chord and capped bound.
     MixedBounds,
+    /// There are few perturbations, and all of them were tried: none makes a margin zero or negative.
+    Listed,
     /// Every class is settled, the last at the root of a search: column generation and envelopes.
     ColumnGeneration,
     /// Every class is settled, the last by branch and price.
@@ -75,6 +77,7 @@ impl Reason {
             Reason::PaperBound => "paper_bound",
             Reason::AnchoredBound => "anchored_bound",
             Reason::MixedBounds => "mixed_bounds",
+            Reason::Listed => "listed",
             Reason::ColumnGeneration => "column_generation",
             Reason::BranchAndPrice => "branch_and_price",
             Reason::LinearBound => "linear_bound",
@@ -98,6 +101,7 @@ impl Grounded for Reason {
             | Reason::PaperBound
             | Reason::AnchoredBound
             | Reason::MixedBounds
+            | Reason::Listed
             | Reason::ColumnGeneration
             | Reason::BranchAndPrice
             | Reason::LinearBound

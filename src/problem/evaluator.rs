@@ -26,6 +26,8 @@ pub struct Evaluator {
     layers: Vec<Values>,
     magnitude: Vec<f64>,
     received: [Vec<f64>; 3],
+    /// Rows of the last two representations that the perturbation reaches.
+    reached: [Vec<bool>; 2],
 }
 
 impl Evaluator {
@@ -49,7 +51,7 @@ impl Evaluator {
         self.set_target(slice);
         self.first(problem, &unperturbed[0], slice, flips);
         for l in 2..slice.top() {
-            self.step(problem.network(), slice, l);
+            self.step(problem.network(), &unperturbed[l - 1], slice, l);
         }
         let last = &self.layers[slice.top() - 2];
         last.value.iter().zip(&last.error).map(|(&value, &error)| Enclosure { value, error })
@@ -78,6 +80,12 @@ impl Evaluator {
         let (of, terms) = (&problem.network().layers()[0], problem.network().layers()[0].passing.terms());
         self.magnitude.clear();
         self.magnitude.resize(layer.value.len(), 0.0);
+        let reached = &mut self.reached[0];
+        reached.clear();
+        reached.resize(slice.nodes(2).len(), false);
+        for flip in flips {
+            slice.rows_of(*flip).for_each(|(_, m, _)| reached[m] = true);
+        }
         if problem.graph().normalisation().is_some() {
             return self.first_normalised(problem, slice, flips);
         }
@@ -136,8 +144,8 @@ impl Evaluator {
         }
     }
 
-    /// From representation `l` to `l + 1`: messages first, then weights.
-    fn step(&mut self, network: &Network, slice: &Slice, l: usize) {
+    /// From representation `l` to `l + 1`: messages first, then weights. Rows that the perturbation does not reach are as `before`.
+    fn step(&mut self, network: &Network, before: &Representation, slice: &Slice, l: usize) {
         let (layer, activation) = (&network.layers()[l - 1], &network.layers()[l - 2]);
         let (inputs, outputs, count) = (layer.inputs(), layer.outputs(), layer.passing.terms());
         let rows = slice.nodes(l + 1).len();
@@ -148,7 +156,17 @@ impl Evaluator {
         to.error.clear();
         to.error.resize(rows * outputs, 0.0);
         let [value, size, inherited] = &mut self.received;
+        self.reached.swap(0, 1);
+        let [reached, reached_below] = &mut self.reached;
+        reached.clear();
         for m in 0..rows {
+            reached.push(slice.passing(l).row(m).any(|(n, _)| reached_below[n]));
+            if !reached[m] {
+                let node = slice.nodes(l + 1)[m] as usize;
+                to.value[m * outputs..][..outputs].copy_from_slice(before.row(node));
+                to.error[m * outputs..][..outputs].copy_from_slice(before.errors(node));
+                continue;
+            }
             for (buffer, floor) in [(&mut *value, 0.0), (&mut *size, FLOOR), (&mut *inherited, f64::MIN_POSITIVE)] {
                 buffer.clear();
                 buffer.resize(inputs * count, floor);

@@ -10,6 +10,7 @@ use crate::problem::matrix::PatternRows;
 use crate::problem::rows::attributes_after;
 
 use super::cuts::envelope_values;
+use super::listing::are_few;
 use super::master::Suggestion;
 use super::pair_search::PairSearch;
 use super::point::suggested_point;
@@ -117,16 +118,7 @@ pub(super) fn few_left(search: &PairSearch, branch: &Branch) -> bool {
         attributes.map(move |attribute| Flip { node, attribute })
     });
     let free = flips.filter(|flip| is_free(search, branch, *flip)).count();
-    // The binomial coefficients of `free` over 0, 1, …, `global`, added up.
-    let (mut ways, mut total) = (1usize, 1usize);
-    for made in 1..=global.min(free) {
-        ways = ways.saturating_mul(free + 1 - made) / made;
-        total = total.saturating_add(ways);
-        if total > FEW {
-            return false;
-        }
-    }
-    true
+    are_few(free, global, FEW)
 }
 
 /// May this flip still be made in the branch?

@@ -124,6 +124,8 @@ pub(crate) struct Pairs<'a> {
     pub(crate) reference: usize,
     /// Are the exact margins asked for, and not only their signs?
     pub(crate) minimizing: bool,
+    /// Have all perturbations been tried, one by one?
+    pub(crate) listed: bool,
     pairs: Vec<ClassPair>,
 }
 
@@ -151,7 +153,8 @@ impl<'a> Pairs<'a> {
         workspace: &mut Workspace,
     ) -> Pairs<'a> {
         let logits = &prepared.unperturbed()[prepared.network().depth() - 2];
-        let mut pairs = Pairs { prepared, reference, minimizing, pairs: Vec::with_capacity(others.len()) };
+        let mut pairs =
+            Pairs { prepared, reference, minimizing, listed: false, pairs: Vec::with_capacity(others.len()) };
         for &class in others {
             let margin = difference(logits.entry(target, reference), logits.entry(target, class));
             // After the deadline the sign is not known, and nothing is broken.

@@ -93,6 +93,7 @@ fn graphs_are_certified_proved_and_shown() {
         assert!(report.status.success(), "{}", text(&report.stderr));
         let page = std::fs::read_to_string(page).unwrap();
         assert!(page.contains("all 3 graphs") && page.contains("<h2>Graphs</h2>"));
+        assert!(page.contains("share of graphs") && !page.contains("share of nodes"));
         assert_eq!(page.contains("Graphs that break"), of("verdict").contains(&Value::from("non_robust")));
     }
 }

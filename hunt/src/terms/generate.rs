@@ -79,7 +79,7 @@ pub fn generate(
 }
 
 /// Gives every row one attribute of each of some groups, or sometimes none; some attributes are in no group.
-fn one_hot(base: &mut Case, random: &mut Random) -> Vec<Option<u32>> {
+pub fn one_hot(base: &mut Case, random: &mut Random) -> Vec<Option<u32>> {
     let count = base.attributes();
     let kinds = 1 + random.below(3) as u32;
     let mut groups: Vec<Option<u32>> =

@@ -3,13 +3,14 @@
 //!
 //! All graphs of a batch are one component: brute force lists sets of flips of all of them, of which those elsewhere change nothing.
 
+use crate::case::grouped;
 use crate::generate::skeleton;
 use crate::network::Source;
 use crate::numbers::{STYLES, Style};
 use crate::random::Random;
 use crate::terms::case::TermCase;
 use crate::terms::description::{Description, Layer, Passing, Term};
-use crate::terms::generate::{Numbers, label, network, tie};
+use crate::terms::generate::{Numbers, label, network, one_hot, tie};
 
 /// Admissible sets of a graph, at most (about), by the number of graphs in the batch.
 const SETS: [f64; 3] = [120.0, 24.0, 9.0];
@@ -31,6 +32,7 @@ pub fn generate(seed: u64, number: u64) -> Result<TermCase, String> {
     let batch = (0..).zip(&base.components).flat_map(|(of, range)| range.clone().map(move |_| of)).collect();
     base.graph.batch = Some(batch);
     base.components = std::iter::once(0..base.nodes()).collect();
+    let groups = random.percent(25).then(|| one_hot(&mut base, random));
     base.labels = random.percent(15);
     let classes = random.pick(&[2, 2, 3]);
     let width = 1 + random.below(3);
@@ -44,6 +46,9 @@ pub fn generate(seed: u64, number: u64) -> Result<TermCase, String> {
     }
     base.origin = format!("seed {seed}, number {number}, graphs");
     let mut case = TermCase::described(base, network)?;
+    if let Some(groups) = groups {
+        case.base.graph = grouped(&case.base.graph, &groups);
+    }
     if case.base.labels {
         label(&mut case, random);
     }

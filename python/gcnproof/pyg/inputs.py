@@ -115,6 +115,8 @@ def read_data(data: Any) -> Inputs:
         raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
     if isinstance(data, (torch.Tensor, np.ndarray)) or type(data).__module__.startswith("networkx"):
         raise InvalidData(f"{type(data).__name__} is no graph with attributes: give a Data object with `x` and `edge_index`")
+    if hasattr(data, "__next__"):
+        raise InvalidData(f"a {type(data).__name__} can be read once, and graphs are read several times. Remedy: give a list, `list(…)`")
     data = batched(data)
     if not hasattr(data, "x") and hasattr(data, "__getitem__") and hasattr(data, "__len__"):
         raise InvalidData(f"{type(data).__name__} is a dataset, not a graph: give one of its graphs, `dataset[0]`")

@@ -12,12 +12,16 @@ use crate::chart::layout::layout;
 use crate::chart::svg::escaped;
 use crate::group::Group;
 use crate::landscape::{attribute_name, class_name};
+use crate::whole::plural;
 
 /// Graphs that are drawn for a model, those with the smallest attacks first.
 const DRAWN: usize = 24;
 
 /// Larger ones are passed over: nothing would be seen.
 const MOST_NODES: usize = 400;
+
+/// Nodes whose flips a caption lists.
+const LISTED: usize = 4;
 
 /// The side of a drawing, and what stays empty at its rim.
 const SIDE: f64 = 190.0;
@@ -41,10 +45,11 @@ pub fn section(page: &mut String, report: &Report) {
         let shown = broken.len().min(DRAWN);
         let _ = writeln!(
             drawings,
-            "<h3>{}</h3><p class=\"soft\">{shown} of {} graphs for which an attack is known, smallest attacks first. Nodes whose attributes are \
-             flipped are filled; resting the pointer on one says which.</p><div class=\"molecules\">",
+            "<h3>{}</h3><p class=\"soft\">{shown} of {} graphs for which an attack is known, smallest attacks first. Nodes whose {} are filled.\
+             </p><div class=\"molecules\">",
             escaped(&group.name),
-            broken.len()
+            broken.len(),
+            if graph.categories().is_some() { "categories are changed" } else { "attributes are flipped" }
         );
         for (target, flips) in &broken[..shown] {
             drawing(&mut drawings, graph, group, *target, flips);
@@ -70,13 +75,23 @@ fn drawing(page: &mut String, graph: &Graph, group: &Group, target: u64, flips: 
     let mut deeds: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for flip in flips.iter().filter(|flip| nodes.contains(&(flip.node as usize))) {
         let present = graph.attributes().contains(flip.node as usize, flip.attribute);
-        let sign = if present { "−" } else { "+" };
-        deeds.entry(flip.node).or_default().push(format!("{sign} {}", attribute_name(Some(graph), flip.attribute)));
+        let sign = match (graph.categories(), present) {
+            (Some(_), _) => "",
+            (None, true) => "− ",
+            (None, false) => "+ ",
+        };
+        deeds.entry(flip.node).or_default().push(format!("{sign}{}", attribute_name(Some(graph), flip.attribute)));
     }
     let row = group.headline().and_then(|run| run.rows.iter().find(|row| row.node == target));
     let class = row.map_or(String::new(), |row| format!(", {}", class_name(Some(graph), row.predicted)));
-    let label = format!("graph {target}{class}: {} flips in {} of {} nodes", flips.len(), deeds.len(), nodes.len());
-    let label = escaped(&label);
+    let change = if graph.categories().is_some() { "change" } else { "flip" };
+    let size = plural(nodes.len() as u64, "node");
+    let label = escaped(&format!("graph {target}{class}: {} in {size}", plural(flips.len() as u64, change)));
+    // A touch screen has no pointer to rest on a node.
+    let told = |(node, list): (&u32, &Vec<String>)| format!("node {node}: {}", list.join(", "));
+    let listed: Vec<String> = deeds.iter().take(LISTED).map(told).collect();
+    let more = if deeds.len() > LISTED { "; …" } else { "" };
+    let listed = escaped(&format!("{}{more}", listed.join("; ")));
     let _ = write!(
         page,
         "<figure class=\"molecule\"><svg viewBox=\"0 0 {SIDE} {SIDE}\" width=\"{SIDE}\" height=\"{SIDE}\" role=\"img\" aria-label=\"{label}\">"
@@ -102,5 +117,5 @@ fn drawing(page: &mut String, graph: &Graph, group: &Group, target: u64, flips: 
             escaped(&told)
         );
     }
-    let _ = writeln!(page, "</svg><figcaption>{label}</figcaption></figure>");
+    let _ = writeln!(page, "</svg><figcaption>{label}<br>{listed}</figcaption></figure>");
 }

@@ -13,7 +13,8 @@ use gcnproof::internals::certify::verdict::Verdict;
 use super::Report;
 use super::classes;
 use super::curve;
-use super::group::{Group, Groups, Method, Verdicts};
+use super::group::{Group, Method, Verdicts};
+use super::landscape::words_on;
 use super::mean::Mean;
 use super::origin;
 use super::row::NodeVerdict;
@@ -74,7 +75,7 @@ pub fn html(report: &Report, sheets: &[Sheet], folder: &str) -> String {
     absent(&mut page, sheets);
     graphs::section(&mut page, report);
     nodes::section(&mut page, report);
-    guarantees(&mut page, &report.groups);
+    guarantees(&mut page, report);
     sources::section(&mut page, report);
     let _ = write!(
         page,
@@ -90,7 +91,7 @@ fn facts(report: &Report) -> String {
     if let Some(landscape) = &report.landscape {
         let graph = landscape.graph();
         let edges: usize = (0..graph.node_count()).map(|node| graph.degree(node)).sum::<usize>() / 2;
-        let (nodes, attributes) = (graph.node_count(), graph.attribute_count());
+        let (nodes, attributes) = (graph.node_count(), graph.own_attribute_count());
         let graphs = graph.batch().map_or(String::new(), |_| format!("{} graphs, ", graph.target_count()));
         facts.push(format!("{}: {graphs}{nodes} nodes, {edges} edges, {attributes} attributes", landscape.name));
     } else if report.groups.groups.is_empty() && !report.groups.collective.is_empty() {
@@ -353,8 +354,9 @@ fn absent(page: &mut String, sheets: &[Sheet]) {
     }
 }
 
-fn guarantees(page: &mut String, groups: &Groups) {
-    let changes = groups.words().changes;
+fn guarantees(page: &mut String, report: &Report) {
+    let groups = &report.groups;
+    let changes = words_on(groups.words(), report.landscape.as_ref()).changes;
     let (entries, not_covered) = match groups.removals {
         false => (
             "message-passing entries are the stored",

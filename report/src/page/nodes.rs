@@ -6,6 +6,7 @@ use crate::Report;
 use crate::chart::svg::escaped;
 use crate::explorer::attack::Weighing;
 use crate::group::Group;
+use crate::landscape::words_on;
 use crate::{explorer, table};
 
 /// The controls and empty places after the label of the slider; the script fills them.
@@ -61,8 +62,14 @@ pub fn section(page: &mut String, report: &Report) {
     if tables.is_empty() {
         return;
     }
-    let about = if report.groups.removals { " data-removals" } else { "" };
     let graphs = report.groups.groups.iter().any(Group::classifies_graphs);
+    let categories = landscape.is_some_and(|landscape| landscape.graph().categories().is_some());
+    let mut about = String::new();
+    for (holds, name) in [(report.groups.removals, "removals"), (graphs, "graphs"), (categories, "categories")] {
+        if holds {
+            let _ = write!(about, " data-{name}");
+        }
+    }
     let heading = if graphs { "Graphs" } else { "Nodes" };
     let _ = write!(page, "<section id=\"nodes\"{about}><h2>{heading}</h2>\n<div class=\"bar\">");
     if tables.len() > 1 {
@@ -79,13 +86,26 @@ pub fn section(page: &mut String, report: &Report) {
         (Some(_), None) if graphs => "",
         (Some(_), None) => LARGE,
     };
-    let words = report.groups.words();
+    let words = words_on(report.groups.words(), landscape);
     let slider =
         format!("<div class=\"bar dial\" hidden><label for=\"q\">{}, {} in all</label>", words.global, words.changes);
+    let told = |text: &str| match graphs {
+        true => text
+            .replace("<label>degree ", "<label>edges ")
+            .replace("open node", "open graph")
+            .replace("A node’s number", "A graph’s number")
+            .replace("table of nodes", "table of graphs")
+            .replace("one node", "one graph")
+            .replace("Map and table need", "The table needs"),
+        false => text.to_string(),
+    };
     let _ = write!(
         page,
-        "<span class=\"about soft\"></span></div>\n{slider}{CONTROLS}<div class=\"explorer\">{map}\
-         <section class=\"one\" aria-label=\"one node\" tabindex=\"-1\"></section></div>\n{TABLE}"
+        "<span class=\"about soft\"></span></div>\n{slider}{}<div class=\"explorer\">{map}\
+         <section class=\"one\" aria-label=\"{}\" tabindex=\"-1\"></section></div>\n{}",
+        told(CONTROLS),
+        told("one node"),
+        told(TABLE)
     );
     if let Some(landscape) = drawn {
         let _ = writeln!(page, "<script type=\"application/json\" id=\"graph\">{}</script>", explorer::map(landscape));

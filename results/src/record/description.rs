@@ -11,7 +11,9 @@ use serde_json::Value;
 
 pub use super::edges::EdgeRun;
 pub use super::node_set::NodeSet;
-pub use super::settings::{BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, PartRecord, USUAL_SECONDS};
+pub use super::settings::{
+    BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, PartRecord, RangeRecord, USUAL_SECONDS,
+};
 
 /// What a run is, by its command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

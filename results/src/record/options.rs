@@ -8,7 +8,7 @@ use gcnproof::internals::problem::budget::Direction;
 use super::description::{Description, FlipRun};
 use super::edges::{EdgeBudgetRecord, EdgeRun};
 use super::node_set::ranges;
-use super::settings::{BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, USUAL_SECONDS};
+use super::settings::{BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, RangeRecord, USUAL_SECONDS};
 
 impl Description {
     /// The command, with its arguments in capitals.
@@ -267,6 +267,11 @@ fn budget(parts: &mut Vec<String>, budget: &BudgetRecord) {
         Direction::Remove => Some("--flips remove".to_string()),
         Direction::Both => None,
     });
+    match &budget.ranges {
+        None => {}
+        Some(RangeRecord::Epsilon(radius)) => parts.push(format!("--epsilon {radius}")),
+        Some(RangeRecord::Between { .. }) => parts.push("--ranges FILE".into()),
+    }
     let frozen: Vec<u64> = budget.frozen_attributes.iter().map(|&attribute| attribute as u64).collect();
     parts.extend((!frozen.is_empty()).then(|| format!("--freeze-attributes {}", ids(&frozen))));
 }

@@ -106,7 +106,7 @@ const flipsOf = (data, row) => {
   if (removals) return flips;
   for (let i = 0; i < list.length; i += 2) {
     const attribute = Math.floor(list[i + 1] / 3);
-    flips.push({ node: list[i], word: data.words[attribute] || `word ${attribute}`, kind: list[i + 1] % 3 });
+    flips.push({ node: list[i], word: data.words[attribute] || `${graphs ? 'attribute' : 'word'} ${attribute}`, kind: list[i + 1] % 3 });
   }
   return flips;
 };
@@ -116,6 +116,7 @@ const told = (data, row) => {
   const flips = flipsOf(data, row);
   const own = data.column.node.values[row];
   if (removals) return flips && flips.map(({ node, other }) => `remove the edge ${node} – ${other}`);
-  return flips && flips.map(({ node, word, kind }) =>
-    `${DEEDS[kind][0]} ${word} ${DEEDS[kind][1]} ${node === own ? 'the node itself' : `node ${node}`}`);
+  const place = (node) => (node === own && !graphs ? 'the node itself' : `node ${node}`);
+  if (categories) return flips && flips.map(({ node, word }) => `${word} at ${place(node)}`);
+  return flips && flips.map(({ node, word, kind }) => `${DEEDS[kind][0]} ${word} ${DEEDS[kind][1]} ${place(node)}`);
 };

@@ -3,7 +3,7 @@ const factsOf = (data, node, row) => {
   const text = (k) => (data.column[k] ? cellText(data.column[k], row) : null);
   const parts = [`predicted ${text('predicted')}`];
   if (text('label') !== null) parts.push(`label ${text('label')}`);
-  parts.push(`degree ${text('degree')}`, `its logits depend on ${plural(Number(text('reach')), 'node')}`);
+  parts.push(graphs ? `${text('degree')} edges` : `degree ${text('degree')}`, `its logits depend on ${plural(Number(text('reach')), 'node')}`);
   if (text('purity') !== null && text('purity') !== '–') parts.push(`${text('purity')} % of the others are predicted like it`);
   return parts.join(' · ');
 };
@@ -75,7 +75,7 @@ const flipTable = (data, node, row, flips) => {
   const clean = weighed && known.margins && known.margins.clean ? known.margins.clean[row * known.classes.length + against] : NaN;
   const result = make('table', { class: 'flips' });
   const [top, body, head] = [make('thead'), make('tbody'), make('tr')];
-  const titles = weighed ? ['', 'flip', 'contributes', 'margin then'] : ['', say('flip')];
+  const titles = weighed ? ['', say('flip'), 'contributes', 'margin then'] : ['', say('flip')];
   titles.forEach((title, at) => head.append(make('th', { scope: 'col', class: at > 1 ? 'n' : '' }, title)));
   top.append(head);
   let margin = clean;
@@ -123,15 +123,15 @@ const showNode = () => {
   const data = table(state.at);
   const node = state.node;
   if (node === null) {
-    panel.replaceChildren(make('h3', {}, 'One node'), make('p', { class: 'soft' },
-      say(graph ? 'Choose a node on the map or in the table: its neighbourhood, margins and flips appear here.' : 'Choose a node in the table: its margins and flips appear here.')));
+    panel.replaceChildren(make('h3', {}, `One ${target}`), make('p', { class: 'soft' },
+      say(graph ? 'Choose a node on the map or in the table: its neighbourhood, margins and flips appear here.' : `Choose a ${target} in the table: its margins and flips appear here.`)));
     return;
   }
   const row = data.rowOf.get(node);
   const name = row !== undefined && data.column.name ? data.column.name.values[row] : '';
-  const parts = [make('h3', { tabindex: '-1' }, `Node ${node}${name ? ` (${name})` : ''}`)];
+  const parts = [make('h3', { tabindex: '-1' }, `${graphs ? 'Graph' : 'Node'} ${node}${name ? ` (${name})` : ''}`)];
   if (row === undefined && !(graph && node < graph.nodes)) {
-    parts.push(make('p', { class: 'notice' }, `There is no node ${node} in these results.`));
+    parts.push(make('p', { class: 'notice' }, `There is no ${target} ${node} in these results.`));
     panel.replaceChildren(...parts);
     return;
   }

@@ -120,12 +120,12 @@ const drawTable = () => {
   const count = state.found.length;
   if (count === 0) {
     const line = make('tr');
-    line.append(make('td', { colspan: columns.length }, 'No node fits these filters.'));
+    line.append(make('td', { colspan: columns.length }, `No ${target} fits these filters.`));
     body.append(line);
   }
   find('.scroll tbody').replaceChildren(body);
   const pages = Math.max(1, Math.ceil(count / size));
-  find('.count').textContent = `${grouped(count)} of ${grouped(data.size)} nodes, page ${state.page + 1} of ${pages}`;
+  find('.count').textContent = `${grouped(count)} of ${grouped(data.size)} ${target}s, page ${state.page + 1} of ${pages}`;
   find('.back').disabled = state.page === 0;
   find('.next').disabled = state.page + 1 >= pages;
   root.querySelectorAll('.scroll thead tr:first-child th').forEach((head) => {
@@ -138,7 +138,7 @@ const drawTable = () => {
   const rest = last - first < count ? ' Choose “rows: all” before printing to have all of them; the result files hold every row.' : '';
   const away = data.columns.filter((column) => column.more || OFF_PAPER.includes(column.key)).map((column) => column.title).join(', ');
   find('.printed').textContent =
-    `This table shows ${last - first === count ? `all ${grouped(count)} nodes` : `nodes ${grouped(first + 1)} to ${grouped(last)} of ${grouped(count)}`}` +
+    `This table shows ${last - first === count ? `all ${grouped(count)} ${target}s` : `${target}s ${grouped(first + 1)} to ${grouped(last)} of ${grouped(count)}`}` +
     `${filtered}${sorted}, with verdicts at ${say(state.q === null ? 'a Q that is not known' : `Q = ${state.q}`)}.${rest}` +
     (away ? ` Left out on paper: ${away}.` : '');
   cue();
@@ -190,7 +190,7 @@ const heads = () => {
   find('.scroll thead').replaceChildren(titles, filters);
   find('.about').textContent = data.about;
   const orders = data.columns.flatMap((column, at) => [[`${at},0`, `${column.title} ▲`], [`${at},1`, `${column.title} ▼`]]);
-  find('.sort').replaceChildren(make('option', { value: '' }, 'node'), ...orders.map(([value, text]) => make('option', { value }, text)));
+  find('.sort').replaceChildren(make('option', { value: '' }, target), ...orders.map(([value, text]) => make('option', { value }, text)));
   cue();
 };
 
