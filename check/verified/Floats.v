@@ -83,17 +83,17 @@ Qed.
 Theorem verified (s : Z) (bits z : network Z) (P : problem) (classes : Z) (p : prepared)
     (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
   integers_of s bits z ->
-  prepare z classes (count P) = Some p ->
+  prepare z classes (count P) no_rivals = Some p ->
   all_lines P p no_bounds lines = Some whole ->
   match judge p P whole by_prediction t y c with
-  | Some IsRobust => robust (rational bits) P classes t y
-  | Some IsBroken => broken (rational bits) P classes t y /\ (by_prediction = true -> predicted (rational bits) P classes t y)
-  | Some IsTied => tied (rational bits) P classes t y /\ (by_prediction = true -> predicted (rational bits) P classes t y)
+  | Some IsRobust => robust (rational bits) (by_flips P) classes t y
+  | Some IsBroken => broken (rational bits) (by_flips P) classes t y /\ (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)
+  | Some IsTied => tied (rational bits) (by_flips P) classes t y /\ (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)
   | None => True
   end.
 Proof.
   intros I HP HL. destruct (integers_scaled s bits z I) as (k & _ & S).
-  exact (check_sound k (rational bits) z S P classes p HP lines whole by_prediction t y c HL).
+  exact (check_sound k (rational bits) z S P classes p lines whole by_prediction t y c HP HL).
 Qed.
 
 Print Assumptions verified.

@@ -67,19 +67,19 @@ Proof.
     apply Qmult_le_l; auto. apply Qlt_le_weak. auto.
 Qed.
 
-Theorem scaled_pre c qs zs X : scaled c qs zs -> forall m j, (inject_Z (zpre zs X m j) == c * preactivation qs X m j)%Q.
+Theorem scaled_pre c qs zs Y : scaled c qs zs -> forall m j, (inject_Z (zpre zs Y m j) == c * preactivation qs (numbers Y) m j)%Q.
 Proof.
   induction 1 as [|c a w q qs z zs S IH A W T I R B]; intros m j.
-  - cbn [zpre preactivation]. destruct (X m j); reflexivity.
+  - cbn [zpre preactivation]. unfold numbers. destruct (Y m j); reflexivity.
   - cbn [zpre preactivation]. rewrite inject_Z_plus, B, Qmult_plus_distr_r. apply Qplus_comp; [reflexivity|].
     rewrite inject_zsum, <- sum_scale. symmetry. apply (sum_forall2 _ _ _ _ _ T). intros t t' [To Tw].
     rewrite inject_zsum, <- sum_scale. apply (sum_forall2 _ _ _ _ _ (To m)). intros e f [E1 E2].
     rewrite inject_Z_mult, inject_zsum, E2, I.
-    setoid_replace (c * a * w * (snd e * sum (ids (inputs z)) (fun i => passed_on qs i (preactivation qs X (fst e) i) * weight t i j)))%Q
-      with (a * snd e * (c * w * sum (ids (inputs z)) (fun i => passed_on qs i (preactivation qs X (fst e) i) * weight t i j)))%Q by ring.
+    setoid_replace (c * a * w * (snd e * sum (ids (inputs z)) (fun i => passed_on qs i (preactivation qs (numbers Y) (fst e) i) * weight t i j)))%Q
+      with (a * snd e * (c * w * sum (ids (inputs z)) (fun i => passed_on qs i (preactivation qs (numbers Y) (fst e) i) * weight t i j)))%Q by ring.
     apply Qmult_comp; [reflexivity|]. rewrite <- sum_scale. apply sum_ext. intros i. rewrite inject_Z_mult, Tw, E1.
-    setoid_replace (c * w * (passed_on qs i (preactivation qs X (fst f) i) * weight t i j))%Q
-      with ((c * passed_on qs i (preactivation qs X (fst f) i)) * (w * weight t i j))%Q by ring.
+    setoid_replace (c * w * (passed_on qs i (preactivation qs (numbers Y) (fst f) i) * weight t i j))%Q
+      with ((c * passed_on qs i (preactivation qs (numbers Y) (fst f) i)) * (w * weight t i j))%Q by ring.
     apply Qmult_comp; [|reflexivity]. symmetry. specialize (IH (fst f) i).
     inversion S; subst; cbn [zpassed passed_on]; [exact IH|].
     match goal with H : forall j, relu _ j = relu _ j |- _ => rewrite <- (H i) end.
@@ -88,13 +88,13 @@ Qed.
 
 (* Logits compare as their integers do. *)
 Lemma scaled_lt c qs zs X m i j : scaled c qs zs ->
-  zpre zs X m i < zpre zs X m j <-> (preactivation qs X m i < preactivation qs X m j)%Q.
+  zpre zs X m i < zpre zs X m j <-> (preactivation qs (numbers X) m i < preactivation qs (numbers X) m j)%Q.
 Proof.
   intros S. rewrite Zlt_Qlt, !(scaled_pre c qs zs X S). rewrite Qmult_lt_l by exact (scaled_pos _ _ _ S). reflexivity.
 Qed.
 
 Lemma scaled_eq c qs zs X m i j : scaled c qs zs ->
-  zpre zs X m i = zpre zs X m j -> (preactivation qs X m i == preactivation qs X m j)%Q.
+  zpre zs X m i = zpre zs X m j -> (preactivation qs (numbers X) m i == preactivation qs (numbers X) m j)%Q.
 Proof.
   intros S E. apply inject_Z_injective in E. rewrite !(scaled_pre c qs zs X S) in E.
   apply Qmult_inj_l in E; auto. intros C. pose proof (scaled_pos _ _ _ S) as P. rewrite C in P. discriminate P.

@@ -74,6 +74,26 @@ Proof.
   - intros g Hg. destruct (W g Hg) as [H1 H2]. rewrite size_node_without by assumption. specialize (q g H1). destruct (Z.eqb (fst g) (fst f)); lia.
 Qed.
 
+(* Of flips that exclude each other in a row, one is made at most. *)
+Definition apart (rivals : Z -> Z -> bool) (F : list flip) : Prop :=
+  forall f g, In f F -> In g F -> fst f = fst g -> rivals (snd f) (snd g) = true -> f = g.
+
+Lemma exclude_admissible rivals P f F : apart rivals F -> In f F -> admissible (make P f) (without f F) ->
+  admissible (exclude rivals (make P f) f) (without f F).
+Proof.
+  intros AP I (ND & PF & Q & q). split; [exact ND|]. split; [|split; [exact Q|exact q]].
+  intros g Hg. destruct (PF g Hg) as [H1 H2]. split; [|exact H2]. cbn [exclude permitted].
+  destruct (Z.eqb_spec (fst g) (fst f)) as [E|]; cbn [andb]; [|exact H1]. destruct (rivals (snd f) (snd g)) eqn:R; [|exact H1].
+  unfold without in Hg. apply filter_In in Hg as [G1 G2]. rewrite (AP f g I G1 (eq_sym E) R) in G2.
+  assert (same g g = true) as S by (apply same_spec; reflexivity). rewrite S in G2. discriminate.
+Qed.
+
+Lemma apart_without rivals f F : apart rivals F -> apart rivals (without f F).
+Proof. intros AP g k Hg Hk. unfold without in *. apply filter_In in Hg as [Hg _]. apply filter_In in Hk as [Hk _]. apply AP; assumption. Qed.
+
+Lemma apart_none F : apart no_rivals F.
+Proof. intros f g _ _ _ H. discriminate H. Qed.
+
 Lemma make_flipped P f F : In f F -> forall n d, flipped (attributes (make P f)) (without f F) n d = flipped (attributes P) F n d.
 Proof.
   intros I n d. unfold flipped. cbn [make attributes].
@@ -110,11 +130,11 @@ Proof.
 Qed.
 
 Section Prepared.
-  Variables (net : network Z) (top size : Z) (p : prepared).
-  Hypothesis PREPARED : prepare net top size = Some p.
+  Variables (net : network Z) (top size : Z) (excluding : Z -> Z -> bool) (p : prepared).
+  Hypothesis PREPARED : prepare net top size excluding = Some p.
 
   Lemma prepared_parts : exists first, ends net first /\ inputs first = size /\ of_net p = net /\ classes p = top /\ attribute_count p = size /\
-    made_ready p = all_ready size (width2 p) first /\ weight_rows p = attribute_rows size (width2 p) first.
+    made_ready p = all_ready size (width2 p) first /\ weight_rows p = attribute_rows size (width2 p) first /\ rivals p = excluding.
   Proof.
     unfold prepare in PREPARED. destruct (bottom net top) as [[first w]|] eqn:B; [|discriminate].
     destruct (Z.eqb_spec (inputs first) size); [|discriminate]. inversion PREPARED. subst p. exists first.
@@ -130,15 +150,15 @@ Section Prepared.
     | Failed => True
     end.
   Proof.
-    intros C A EN O W. destruct prepared_parts as (first & E & I & _ & _ & _ & R1 & R2). unfold target_bound. rewrite R1, R2, <- C.
+    intros C A EN O W. destruct prepared_parts as (first & E & I & _ & _ & _ & R1 & R2 & _). unfold target_bound. rewrite R1, R2, <- C.
     apply (bound_sound P F first (width2 p) (width2 p) h A); auto. rewrite I. auto.
   Qed.
 
-  Lemma tree_sound t : forall P s F whole o, count P = size -> admissible P F ->
+  Lemma tree_sound t : forall P s F whole o, count P = size -> admissible P F -> apart excluding F ->
     obeys s net (flipped (attributes P) F) -> whole_holds whole net (flipped (attributes P) F) ->
     tree_holds p P s whole o t = true -> 0 < objective_value net (flipped (attributes P) F) top o.
   Proof.
-    induction t as [h|f t1 IH1 t2 IH2|number n i t1 IH1 t2 IH2]; intros P s F whole o C A O W H; cbn [tree_holds] in H.
+    induction t as [h|f t1 IH1 t2 IH2|number n i t1 IH1 t2 IH2]; intros P s F whole o C A AP O W H; cbn [tree_holds] in H.
     - pose proof (target_sound P F s whole h net top o C A (fun _ e => e) O W) as T.
       destruct prepared_parts as (first & _ & _ & -> & -> & _) in H.
       destruct (target_bound p P s whole h net top o); [apply Z.ltb_lt in H; lia|contradiction|discriminate].
@@ -149,8 +169,10 @@ Section Prepared.
           { rewrite size_of_node. assert (1 <= zsum F (fun g => if Z.eqb (fst g) (fst f) then 1 else 0)); [|lia].
             etransitivity; [|apply (zsum_mem _ _ f I)]; cbn beta; [rewrite Z.eqb_refl; lia|]. intros b _. destruct (Z.eqb (fst b) (fst f)); lia. }
           pose proof (size_of_node_le (fst f) F). apply orb_prop in H2 as [H2|H2]; apply Z.leb_le in H2; lia.
-        * rewrite <- (value_ext net _ _ top o (make_flipped P f F I)). apply (IH2 (make P f) s (without f F) whole o); auto.
-          -- apply make_admissible; assumption.
+        * rewrite <- (value_ext net _ _ top o (make_flipped P f F I)). destruct prepared_parts as (_ & _ & _ & _ & _ & _ & _ & _ & ER). rewrite ER in H2.
+          apply (IH2 (exclude excluding (make P f) f) s (without f F) whole o); auto.
+          -- apply exclude_admissible; auto. apply make_admissible; assumption.
+          -- apply apart_without. assumption.
           -- apply (obeys_ext s net (flipped (attributes P) F)); auto. intros. symmetry. apply make_flipped. assumption.
           -- apply (whole_ext whole net (flipped (attributes P) F)); auto. intros. symmetry. apply make_flipped. assumption.
       + apply (IH1 (forbid P f) s F whole o); auto. apply forbid_admissible; assumption.
@@ -270,6 +292,12 @@ Section Prepared.
     - intros f Hf. apply Z.leb_le. apply H4. assumption.
   Qed.
 
+  Lemma are_apart_spec F : are_apart p F = true -> apart excluding F.
+  Proof.
+    destruct prepared_parts as (_ & _ & _ & _ & _ & _ & _ & _ & ER). unfold are_apart. rewrite ER, forallb_forall. intros H f g Hf Hg E R.
+    specialize (H f Hf). rewrite forallb_forall in H. specialize (H g Hg). rewrite E, Z.eqb_refl, R in H. apply same_spec. exact H.
+  Qed.
+
   Lemma logits_spec P t F : logits p P t F = map (fun j => (j, zpre net (flipped (attributes P) F) t j)) (ids top).
   Proof.
     destruct prepared_parts as (first & E & _ & EN & EC & _). unfold logits. rewrite EN, EC, forward_spec by (intros ->; exact E).
@@ -283,12 +311,11 @@ Section Prepared.
   Qed.
 End Prepared.
 
-(* The theorems. `net` is the network of the statement; `z` its integers. *)
-Section Theorems.
-  Variables (scale : Q) (net : network Q) (z : network Z).
-  Hypothesis SCALED : scaled scale net z.
-  Variables (P : problem) (classes : Z) (p : prepared).
-  Hypothesis PREPARED : prepare z classes (count P) = Some p.
+(* The theorems, first in integers: `z` are those of the network of the statement. *)
+Section Judged.
+  Variables (z : network Z) (P : problem) (classes : Z) (excluding : Z -> Z -> bool) (p : prepared).
+  Hypothesis PREPARED : prepare z classes (count P) excluding = Some p.
+  Let X := attributes P.
 
   (* A list of lines of bounds, each justified by those before it. *)
   Fixpoint all_lines (whole : bounds) (ls : list bounds_line) : option bounds :=
@@ -301,49 +328,90 @@ Section Theorems.
   Proof.
     induction ls as [|l ls IH]; intros whole whole' W H; cbn [all_lines] in H; [inversion H; subst; exact W|].
     destruct (add_line p P whole l) as [w|] eqn:E; [|discriminate]. apply (IH w); auto.
-    exact (add_line_sound z classes (count P) p PREPARED P whole l w eq_refl W E).
+    exact (add_line_sound z classes (count P) excluding p PREPARED P whole l w eq_refl W E).
   Qed.
 
-  Theorem check_sound (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
+  Definition zpredicted (t y : Z) : Prop :=
+    0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y -> zpre z X t other < zpre z X t y \/ (zpre z X t other = zpre z X t y /\ y < other).
+
+  Theorem judge_sound (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
     all_lines no_bounds lines = Some whole ->
+    let found (R : Z -> Z -> Prop) := exists F other, admissible P F /\ apart excluding F /\ 0 <= other < classes /\ other <> y /\
+      R (zpre z (flipped X F) t y) (zpre z (flipped X F) t other) in
     match judge p P whole by_prediction t y c with
-    | Some IsRobust => robust net P classes t y
-    | Some IsBroken => broken net P classes t y /\ (by_prediction = true -> predicted net P classes t y)
-    | Some IsTied => tied net P classes t y /\ (by_prediction = true -> predicted net P classes t y)
+    | Some IsRobust => forall F, admissible P F -> apart excluding F -> forall other, 0 <= other < classes -> other <> y ->
+        zpre z (flipped X F) t other < zpre z (flipped X F) t y
+    | Some IsBroken => found Z.lt /\ (by_prediction = true -> zpredicted t y)
+    | Some IsTied => found eq /\ (by_prediction = true -> zpredicted t y)
     | None => True
     end.
   Proof.
-    intros HL. pose proof (all_lines_sound lines no_bounds whole (no_bounds_sound z P) HL) as WS.
-    destruct (prepared_parts z classes (count P) p PREPARED) as (_ & _ & _ & EN & EC & EA & _).
+    intros HL found. pose proof (all_lines_sound lines no_bounds whole (no_bounds_sound z P) HL) as WS.
+    destruct (prepared_parts z classes (count P) excluding p PREPARED) as (_ & _ & _ & EN & EC & EA & _).
     unfold judge. rewrite EA, Z.eqb_refl. destruct c as [s trees|other F].
     - destruct (robust_holds p P whole t y s trees) eqn:H; [|exact I].
       unfold robust_holds in H. rewrite EC in H. apply andb_prop in H as [H HT]. apply andb_prop in H as [H Hy2]. apply andb_prop in H as [Hs Hy1].
       apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1. rewrite forallb_forall in HT.
-      intros F A other Ho D. unfold logit. apply (scaled_lt scale net z _ t other y SCALED).
+      intros F A AP other Ho D.
       specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [E|_]; [contradiction|]. cbn [orb] in HT.
       destruct (List.find _ trees) as [e|]; [|discriminate].
-      pose proof (tree_sound z classes (count P) p PREPARED (snd e) P no_signs F whole _ eq_refl A (no_signs_obeyed z _) (WS F A) HT) as T.
-      rewrite (margin_value z classes (count P) p PREPARED) in T; [nia|apply ids_in; lia|apply ids_in; lia|assumption].
-    - destruct (is_admissible P F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p P t y)) eqn:H; [|exact I].
-      apply andb_prop in H as [H HP]. apply andb_prop in H as [HA HD]. apply is_admissible_spec in HA.
-      apply negb_true_iff in HD. apply Z.eqb_neq in HD.
-      assert (by_prediction = true -> predicted net P classes t y) as PR.
+      pose proof (tree_sound z classes (count P) excluding p PREPARED (snd e) P no_signs F whole _ eq_refl A AP (no_signs_obeyed z _) (WS F A) HT) as T.
+      rewrite (margin_value z classes (count P) excluding p PREPARED) in T; [unfold X; nia|apply ids_in; lia|apply ids_in; lia|assumption].
+    - destruct (is_admissible P F && are_apart p F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p P t y)) eqn:H; [|exact I].
+      apply andb_prop in H as [H HP]. apply andb_prop in H as [H HD]. apply andb_prop in H as [HA HR]. apply is_admissible_spec in HA.
+      apply (are_apart_spec z classes (count P) excluding p PREPARED) in HR. apply negb_true_iff in HD. apply Z.eqb_neq in HD.
+      assert (by_prediction = true -> zpredicted t y) as PR.
       { intros ->. cbn [negb orb] in HP. unfold is_predicted in HP. destruct (logit_of (logits p P t []) y) as [own|] eqn:EO; [|discriminate].
-        apply (logit_of_spec z classes (count P) p PREPARED) in EO as [Hy ->]. split; [exact Hy|]. intros o Ho Do. unfold logit.
-        rewrite forallb_forall in HP. rewrite (logits_spec z classes (count P) p PREPARED) in HP.
+        apply (logit_of_spec z classes (count P) excluding p PREPARED) in EO as [Hy ->]. split; [exact Hy|]. intros o Ho Do.
+        rewrite forallb_forall in HP. rewrite (logits_spec z classes (count P) excluding p PREPARED) in HP.
         specialize (HP (o, zpre z (flipped (attributes P) []) t o)). cbn [fst snd] in HP.
         assert (In (o, zpre z (flipped (attributes P) []) t o) (map (fun j => (j, zpre z (flipped (attributes P) []) t j)) (ids classes))) as Io
           by (apply (in_map (fun j => (j, zpre z (flipped (attributes P) []) t j))); apply ids_in; assumption).
         specialize (HP Io). apply orb_prop in HP as [HP|HP]; [apply orb_prop in HP as [HP|HP]|].
         - apply Z.eqb_eq in HP. contradiction.
-        - left. apply (scaled_lt scale net z _ t o y SCALED). apply Z.ltb_lt. assumption.
-        - apply andb_prop in HP as [H1 H2]. right. split; [|apply Z.ltb_lt; assumption]. apply (scaled_eq scale net z _ t o y SCALED). apply Z.eqb_eq. assumption. }
+        - left. apply Z.ltb_lt. exact HP.
+        - apply andb_prop in HP as [H1 H2]. right. split; [apply Z.eqb_eq; exact H1|apply Z.ltb_lt; assumption]. }
       destruct (logit_of (logits p P t F) y) as [a|] eqn:Ea; [|exact I]. destruct (logit_of (logits p P t F) other) as [b|] eqn:Eb; [|exact I].
-      apply (logit_of_spec z classes (count P) p PREPARED) in Ea as [_ ->]. apply (logit_of_spec z classes (count P) p PREPARED) in Eb as [Ho ->].
+      apply (logit_of_spec z classes (count P) excluding p PREPARED) in Ea as [_ ->]. apply (logit_of_spec z classes (count P) excluding p PREPARED) in Eb as [Ho ->].
       destruct (Z.ltb_spec (zpre z (flipped (attributes P) F) t y) (zpre z (flipped (attributes P) F) t other)) as [L|L].
-      + split; [|exact PR]. exists F, other. split; [exact HA|]. split; [exact Ho|]. split; [exact HD|]. apply (scaled_lt scale net z _ t y other SCALED). assumption.
+      + split; [|exact PR]. exists F, other. auto.
       + destruct (Z.eqb_spec (zpre z (flipped (attributes P) F) t y) (zpre z (flipped (attributes P) F) t other)) as [E|]; [|exact I].
-        split; [|exact PR]. exists F, other. split; [exact HA|]. split; [exact Ho|]. split; [exact HD|]. apply (scaled_eq scale net z _ t y other SCALED). assumption.
+        split; [|exact PR]. exists F, other. auto.
+  Qed.
+End Judged.
+
+(* What is said of integers is true of the rational network `net`. *)
+Section Theorems.
+  Variables (scale : Q) (net : network Q) (z : network Z).
+  Hypothesis SCALED : scaled scale net z.
+
+  Lemma zpredicted_predicted P classes t y : zpredicted z P classes t y -> predicted net (numbers (attributes P)) classes t y.
+  Proof.
+    intros [Hy H]. split; [exact Hy|]. intros other Ho D. destruct (H other Ho D) as [L|[E L]]; [left|right; split; [|exact L]].
+    - apply (scaled_lt scale net z _ t other y SCALED). exact L.
+    - apply (scaled_eq scale net z _ t other y SCALED). exact E.
+  Qed.
+
+  Theorem check_sound (P : problem) (classes : Z) (p : prepared)
+      (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
+    prepare z classes (count P) no_rivals = Some p ->
+    all_lines P p no_bounds lines = Some whole ->
+    match judge p P whole by_prediction t y c with
+    | Some IsRobust => robust net (by_flips P) classes t y
+    | Some IsBroken => broken net (by_flips P) classes t y /\ (by_prediction = true -> predicted net (numbers (attributes P)) classes t y)
+    | Some IsTied => tied net (by_flips P) classes t y /\ (by_prediction = true -> predicted net (numbers (attributes P)) classes t y)
+    | None => True
+    end.
+  Proof.
+    intros HP HL. pose proof (judge_sound z P classes no_rivals p HP lines whole by_prediction t y c HL) as J. cbn zeta in J.
+    destruct (judge p P whole by_prediction t y c) as [[| |]|]; [| | |exact I].
+    - intros X (F & A & ->) other Ho D. apply (scaled_lt scale net z _ t other y SCALED). apply J; auto using apart_none.
+    - destruct J as [(F & other & A & _ & Ho & D & L) PR]. split; [|intros B; apply zpredicted_predicted; auto].
+      exists (numbers (flipped (attributes P) F)), other. split; [exists F; auto|]. split; [exact Ho|]. split; [exact D|].
+      apply (scaled_lt scale net z _ t y other SCALED). exact L.
+    - destruct J as [(F & other & A & _ & Ho & D & L) PR]. split; [|intros B; apply zpredicted_predicted; auto].
+      exists (numbers (flipped (attributes P) F)), other. split; [exists F; auto|]. split; [exact Ho|]. split; [exact D|].
+      apply (scaled_eq scale net z _ t y other SCALED). exact L.
   Qed.
 End Theorems.
 

@@ -18,6 +18,12 @@ Definition make (P : problem) (f : flip) : problem :=
      permitted := fun n d => if same (n, d) f then false else permitted P n d;
      total := total P - 1; each := fun n => if Z.eqb n (fst f) then each P n - 1 else each P n |}.
 
+(* Flips of the same row that exclude each other: once one is made, the others are not. *)
+Definition exclude (rivals : Z -> Z -> bool) (P : problem) (f : flip) : problem :=
+  {| attributes := attributes P; count := count P;
+     permitted := fun n d => if Z.eqb n (fst f) && rivals (snd f) d then false else permitted P n d; total := total P; each := each P |}.
+Definition no_rivals : Z -> Z -> bool := fun _ _ => false.
+
 Definition signs := Z -> Z -> Z -> option bool.
 Definition no_signs : signs := fun _ _ _ => None.
 Definition know (s : signs) (number n i : Z) (side : bool) : signs :=
@@ -26,7 +32,7 @@ Definition know (s : signs) (number n i : Z) (side : bool) : signs :=
 Definition bounds := Z -> Z -> option (list (Z * Z)).
 
 (* What is computed once for all nodes. *)
-Record prepared := { of_net : network Z; classes : Z; attribute_count : Z; width2 : Z; made_ready : list ready; weight_rows : list (Z * (list (list Z) * Z)) }.
+Record prepared := { of_net : network Z; classes : Z; attribute_count : Z; width2 : Z; made_ready : list ready; weight_rows : list (Z * (list (list Z) * Z)); rivals : Z -> Z -> bool }.
 
 Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
   match net with
@@ -34,12 +40,12 @@ Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
   | l :: below => match below with [] => Some (l, top) | _ => bottom below (inputs l) end
   end.
 
-Definition prepare (net : network Z) (classes size : Z) : option prepared :=
+Definition prepare (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool) : option prepared :=
   match bottom net classes with
   | Some (first, width) =>
       if Z.eqb (inputs first) size
       then Some {| of_net := net; classes := classes; attribute_count := size; width2 := width; made_ready := all_ready size width first;
-                   weight_rows := attribute_rows size width first |}
+                   weight_rows := attribute_rows size width first; rivals := rivals |}
       else None
   | None => None
   end.
@@ -55,7 +61,7 @@ Section Judge.
     | Hinted h => match target_bound P s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
     | Flip f without made =>
         tree_holds (forbid P f) s whole o without &&
-        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (make P f) s whole o made)
+        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (exclude (rivals p) (make P f) f) s whole o made)
     | Unit number n i active inactive =>
         tree_holds P (know s number n i true) whole o active && tree_holds P (know s number n i false) whole o inactive
     end.
@@ -118,6 +124,9 @@ Section Judge.
     distinct F && forallb (fun f => permitted P (fst f) (snd f) && Z.leb 0 (snd f) && Z.ltb (snd f) (count P)) F &&
     Z.leb (size F) (total P) && forallb (fun f => Z.leb (size (of_node (fst f) F)) (each P (fst f))) F.
 
+  Definition are_apart (F : list flip) : bool :=
+    forallb (fun f => forallb (fun g => negb (Z.eqb (fst f) (fst g) && rivals p (snd f) (snd g)) || same f g) F) F.
+
   Definition logits (P : problem) (t : Z) (F : list flip) : list (Z * Z) :=
     combine (ids (classes p)) (get (forward (of_net p) (flipped (attributes P) F) (classes p) [t]) t).
   Definition logit_of (l : list (Z * Z)) (y : Z) : option Z :=
@@ -145,7 +154,7 @@ Section Judge.
       match c with
       | Robust scale trees => if robust_holds P whole t y scale trees then Some IsRobust else None
       | Witness other F =>
-          if is_admissible P F && negb (Z.eqb other y) && (negb by_prediction || is_predicted P t y) then
+          if is_admissible P F && are_apart F && negb (Z.eqb other y) && (negb by_prediction || is_predicted P t y) then
             let l := logits P t F in
             match logit_of l y, logit_of l other with
             | Some a, Some b => if Z.ltb a b then Some IsBroken else if Z.eqb a b then Some IsTied else None

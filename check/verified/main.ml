@@ -34,8 +34,11 @@ let at list i = if N.fits_int i && N.sign i >= 0 && N.to_int i < Array.length li
 (* The statement, floats still as their bits. *)
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
 type statement = {
-  nodes : int; attributes : int; present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
-  total : N.t; each : N.t array; direction : string; frozen : bool array; labels : int option array option } (* the class to keep: predicted, or these *)
+  nodes : int; attributes : int; targets : int; (* rows of logits that are classified: nodes, or graphs *)
+  present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
+  total : N.t; each : N.t array; direction : string; frozen : bool array;
+  categories : int array option; (* the group of each attribute, -1 where it is in none *)
+  labels : int option array option } (* the class to keep: predicted, or these *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
 let by_rule rule nodes neighbours =
@@ -52,10 +55,12 @@ let by_rule rule nodes neighbours =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 2" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 3" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
+  let targets = int w in
+  if targets > nodes then wrong "more targets than rows";
   let present = array nodes (fun () ->
     let row = Bytes.make ((attributes + 7) / 8) '\000' in
     List.iter (fun d ->
@@ -96,10 +101,15 @@ let statement () =
   if Array.length each <> nodes then wrong "not one local budget for each node";
   let frozen = Array.make attributes false in
   List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen"));
+  let group w = match word w with "-" -> -1 | text -> (match int_of_string_opt text with Some g when g >= 0 -> g | _ -> wrong "a group is no number") in
+  let categories = match all group (headed "groups") with
+    | [] -> None
+    | list when List.length list = attributes && direction = "both" -> Some (Array.of_list list)
+    | _ -> wrong "not one group for each attribute, or a direction" in
   let w = headed "classes" in
   let label w = match word w with "-" -> None | text -> (match int_of_string_opt text with Some y -> Some y | None -> wrong "a label is no number") in
   let labels = match word w with "predicted" -> None | "labels" -> Some (Array.init nodes (fun _ -> label w)) | _ -> wrong "an unknown convention" in
-  { nodes; attributes; present; operators; layers; total; each; direction; frozen; labels }
+  { nodes; attributes; targets; present; operators; layers; total; each; direction; frozen; categories; labels }
 
 let problem s =
   let has n d = Char.code (Bytes.get s.present.(n) (d / 8)) land (1 lsl (d mod 8)) <> 0 in
@@ -111,6 +121,10 @@ let problem s =
     permitted = (fun n d -> existing n d (fun n d ->
       not s.frozen.(d) && (match s.direction with "add" -> not (has n d) | "remove" -> has n d | _ -> true)));
     total = s.total; each = (fun n -> Option.value (at s.each n) ~default:N.zero) }
+
+let grouping s of_attribute =
+  { group_of = (fun d -> N.of_int (Option.value (at of_attribute d) ~default:(-1)));
+    groups = N.of_int (1 + Array.fold_left max (-1) of_attribute); nodes_of = N.of_int s.nodes }
 
 (* Scales. Which ones are chosen is of no importance: `to_integer` refuses what does not become an integer. *)
 let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
@@ -251,7 +265,11 @@ let () =
     let top = Array.length scales - 1 in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
     let p = problem s in
-    let prepared = match prepare net classes p.count with Some prepared -> prepared | None -> wrong "the first layer does not take the attributes" in
+    let prepared, p = match s.categories with
+      | None -> (match prepare net classes p.count no_rivals with Some prepared -> (prepared, p) | None -> wrong "the first layer does not take the attributes")
+      | Some of_attribute -> (match prepare_categories net classes p (grouping s of_attribute) with
+          | Some found -> found
+          | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
     print_endline "ready";
     let whole = ref no_bounds in
     let answer (w : words) = match word w with
@@ -263,7 +281,7 @@ let () =
       | "node" ->
           let node = int w in
           let reference = int w in
-          if node >= s.nodes then wrong "there is no such node";
+          if node >= s.targets then wrong "there is no such node";
           (match s.labels with Some labels when labels.(node) <> Some reference -> wrong "the class is not the label" | _ -> ());
           let t = N.of_int node and y = N.of_int reference in
           let claim = match word w with

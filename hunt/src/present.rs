@@ -189,6 +189,8 @@ pub struct Presenter<'a> {
     pub robust: &'a [Robust],
     /// Makes a record of kind, node, message and line.
     pub keep: &'a dyn Fn(Kind, usize, String, &str) -> Record,
+    /// What the verified checker says of a line that can be read: a verdict, or that it is rejected.
+    pub verified: Option<&'a dyn Fn(&str) -> Result<Option<Verdict>, String>>,
     /// Counts of the area.
     pub counts: &'a AreaCounts,
 }
@@ -215,6 +217,21 @@ impl Presenter<'_> {
         Counts::add(&self.counts.false_claims, usize::from(!truth));
         if (rounded.is_ok() || exactly.is_ok()) && !truth {
             report(Kind::Accepted, format!("accepted (rounded {rounded:?}, exactly {exactly:?}), which is false"));
+        }
+        if let Some(ask) = self.verified {
+            let answer = ask(&text);
+            Counts::add(&self.counts.verified, 1);
+            Counts::add(&self.counts.confirmed, usize::from(matches!(answer, Ok(Some(_)))));
+            match answer {
+                Ok(Some(verdict)) if !truth => {
+                    report(Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false"));
+                }
+                Ok(None) if rounded.is_ok() => {
+                    report(Kind::Disagreement, "accepted, but not by the verified checker".into());
+                }
+                Ok(_) => {}
+                Err(problem) => report(Kind::Crash, format!("verified checker: {problem}")),
+            }
         }
         match rounded {
             Ok(_) => {

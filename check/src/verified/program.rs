@@ -59,10 +59,6 @@ impl Judge {
                 "{why}, and the rows of this graph are divided by their sums: check without --verified"
             ));
         }
-        if checker.statement().network.graph.categories.is_some() {
-            let why = "the verified checker knows attributes that are flipped one by one";
-            return Err(format!("{why}, and those of this graph are categories: check without --verified"));
-        }
         let failed = |error: io::Error| format!("{} cannot be run: {error}", program.display());
         let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {

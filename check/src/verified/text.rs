@@ -7,18 +7,20 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::format::{BoundsLine, Claim, Convention, HintList, Hints, NodeProof, Number, Prices, Step};
+use crate::format::{BoundsLine, Claim, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, Step};
 use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 2";
+pub(crate) const GREETING: &str = "gcnproof-verified 3";
 
 /// Writes the graph, the network and the budget.
 pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let Statement { network, budget, .. } = of;
-    let attributes = &network.graph.attributes;
-    writeln!(to, "{GREETING}\ngraph {} {}", attributes.rows, attributes.columns)?;
+    let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
+    // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there again.
+    let width = categories.map_or(attributes.columns, |categories| categories.attributes());
+    writeln!(to, "{GREETING}\ngraph {} {width} {}", attributes.rows, network.graph.targets())?;
     for node in 0..attributes.rows {
         words(attributes.row(node), to)?;
     }
@@ -28,7 +30,8 @@ pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let first_operators = operators(network, to)?;
     writeln!(to, "layers {}", network.layers.len())?;
     for (at, (layer, file)) in network.layers.iter().zip(&network.model.layers).enumerate() {
-        let (inputs, outputs, terms) = (layer.weight.len(), network.widths[at + 2], network.terms[at + 1]);
+        let (outputs, terms) = (network.widths[at + 2], file.operators.len().max(1));
+        let inputs = if at == 0 { width } else { layer.weight.len() };
         let relu: String = (0..outputs).map(|unit| if network.is_linear(at + 2, unit) { '0' } else { '1' }).collect();
         // What the last layer says of its units is never used.
         writeln!(to, "layer {inputs} {outputs} {terms} {} {relu}", file.bias.len() / outputs)?;
@@ -42,11 +45,15 @@ pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
             words(row.iter().map(|x| Bits(x.to_bits())), to)?;
         }
     }
-    writeln!(to, "budget {} {}", budget.global, budget.direction())?;
+    let direction = if categories.is_some() { Direction::Both } else { budget.direction() };
+    writeln!(to, "budget {} {direction}", budget.global)?;
     write!(to, "each ")?;
     words((0..attributes.rows).map(|node| budget.local(node as u32)), to)?;
     write!(to, "frozen ")?;
-    words(budget.frozen_attributes(), to)?;
+    words(&budget.frozen_attributes, to)?;
+    write!(to, "groups ")?;
+    let group = |group: &Option<u32>| group.map_or("-".into(), |group| group.to_string());
+    words(categories.iter().flat_map(|categories| categories.groups.iter().map(group)), to)?;
     if of.classes == Convention::Predicted {
         return writeln!(to, "classes predicted");
     }

@@ -123,8 +123,8 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 2\ngraph 1 1\n\n\noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
-                     3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \nclasses predicted\n";
+    let statement = "gcnproof-verified 3\ngraph 1 1 1\n\n\noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+                     3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nclasses predicted\n";
     // Logits x + ½ and −x: the first class stays above.
     let leaf = "L 0 0 0 0 0 0 0 0 0 0";
     for (input, answer, problem) in [
@@ -136,7 +136,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (format!("{statement}node 0 0 robust 1 1 {leaf} 5\n"), "ready\nrejected: something follows the claim\n", ""),
         (format!("{statement}node 0 0 robust 1 1 F 0 0 {leaf}\n"), "ready\nrejected: a word is missing\n", ""),
         (format!("{statement}edges 0 0\n"), "ready\nrejected: 'edges' is no line\n", ""),
-        (statement.replace("verified 2", "verified 9"), "", "line 1: not a statement of this version"),
+        (statement.replace("verified 3", "verified 9"), "", "line 1: not a statement of this version"),
         (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 7: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
