@@ -28,13 +28,6 @@ Proof.
   - destruct I as [->|I]; [|exact (IH I)]. assert (same_change a a = true) by (apply same_change_spec; reflexivity). congruence.
 Qed.
 
-Lemma zsum_single {A} (l : list A) a f : NoDup l -> In a l -> (forall b, In b l -> b <> a -> f b = 0) -> zsum l f = f a.
-Proof.
-  induction l as [|b l IH]; intros ND I H; [destruct I|]. inversion ND as [|? ? NI ND']; subst. rewrite zsum_cons. destruct I as [->|I].
-  - rewrite zsum_zero; [lia|]. intros x Hx. apply H; [right; exact Hx|]. intros ->. contradiction.
-  - rewrite (H b (or_introl eq_refl)), IH; auto; [intros x Hx; apply H; right; exact Hx|]. intros ->. contradiction.
-Qed.
-
 Lemma nodup_app {A} (l r : list A) : NoDup l -> NoDup r -> (forall a, In a l -> ~ In a r) -> NoDup (l ++ r).
 Proof.
   intros L R H. induction L as [|a l N L IH]; cbn [app]; [exact R|]. constructor.
@@ -457,7 +450,7 @@ End Grouped.
 (* The last word about categories. *)
 Theorem verified_categories (s : Z) (bits z : network Z) (P : problem) (G : grouping) (classes : Z) (p : prepared) (W : problem)
     (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
-  integers_of s bits z ->
+  integers_of 0 s bits z ->
   prepare_categories z classes P G = Some (p, W) ->
   all_lines W p no_bounds lines = Some whole ->
   match judge p W whole by_prediction t y c with
@@ -469,15 +462,15 @@ Theorem verified_categories (s : Z) (bits z : network Z) (P : problem) (G : grou
   | None => True
   end.
 Proof.
-  intros INT HP HL. destruct (integers_scaled s bits z INT) as (k & _ & S). unfold prepare_categories in HP.
+  intros INT HP HL. destruct (integers_scaled 0 s bits z INT) as (k & _ & S). unfold prepare_categories in HP.
   destruct (bottom z classes) as [[first w]|] eqn:B; [|discriminate].
   destruct (Z.leb 0 (count P) && Z.eqb (inputs first) (count P) && one_each P G) eqn:E; [|discriminate].
   apply andb_prop in E as [E ONE]. apply andb_prop in E as [E1 E2]. apply Z.leb_le in E1. apply Z.eqb_eq in E2.
   destruct (widened P G) as [W' change] eqn:EW. destruct (prepare _ _ _ _) as [p'|] eqn:EP; [|discriminate]. inversion HP. subst p' W'. clear HP.
-  pose proof (judge_sound _ W classes _ p EP lines whole by_prediction t y c HL) as J. cbn zeta in J.
+  pose proof (judge_sound _ W classes _ entries p (prepared_sound _ _ _ _ _ EP) lines whole by_prediction t y c HL) as J. cbn zeta in J.
   assert (W = fst (widened P G)) as W1 by (rewrite EW; reflexivity). assert (change = snd (widened P G)) as W2 by (rewrite EW; reflexivity).
   rewrite W1, W2 in *. clear EW W1 W2.
-  assert (zpredicted (widen (snd (widened P G)) (count (fst (widened P G))) z) (fst (widened P G)) classes t y -> admissible (fst (widened P G)) [] ->
+  assert (zpredicted (widen (snd (widened P G)) (count (fst (widened P G))) z) (fst (widened P G)) classes entries t y -> admissible (fst (widened P G)) [] ->
     predicted (rational bits) (numbers (attributes P)) classes t y) as PR.
   { intros [Hy H] A. apply (zpredicted_predicted k (rational bits) z S P). split; [exact Hy|]. intros other Ho D.
     pose proof (fun j => widened_value P G E1 [] (attributes P) A (unchanged P G) z classes first w B E2 t j) as V. specialize (H other Ho D).

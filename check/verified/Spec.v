@@ -72,6 +72,12 @@ Definition flipped (X : Z -> Z -> bool) (F : list flip) (n d : Z) : bool :=
 (* The rows that an attacker makes by flips. *)
 Definition by_flips (P : problem) (X : rows) : Prop := exists F, admissible P F /\ X = numbers (flipped (attributes P) F).
 
+(* Rows divided by their sums: each attribute that a node has is read as the share of the number of those that it has. *)
+Definition divided_by (share : Z -> Q) (count : Z) (X : Z -> Z -> bool) : rows :=
+  fun n d => if X n d then share (Z.of_nat (length (filter (X n) (ids count)))) else 0.
+Definition by_flips_divided (P : problem) (share : Z -> Q) (X : rows) : Prop :=
+  exists F, admissible P F /\ X = divided_by share (count P) (flipped (attributes P) F).
+
 (* Categories: attributes with a group from 0 to groups-1, of which a row has one, or none if a row of the graph has none. The
    attacker puts other categories into rows: at most `total` in all and at most `each n` into row n. *)
 Record grouping := { group_of : Z -> Z; groups : Z; nodes_of : Z }.
