@@ -1,7 +1,7 @@
 (* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
 
-   Trusted here: that the statement is read as it is written (`statement`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the extracted
-   `to_integer` (`network`), that it is asked about existing nodes and, where classes are labels, about these, and that what is
+   Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the
+   extracted `to_integer` (`network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, and that what is
    printed is what `judge` said. Hints, trees and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
