@@ -179,6 +179,9 @@ pub fn answers<P>(read: impl FnOnce() -> Option<P>, check: impl FnOnce(&P) -> Re
     }
 }
 
+/// What the verified checker says of a text: a verdict, or that it is rejected; an error where it does not answer.
+pub type Asked<'a> = dyn Fn(&str) -> Result<Option<Verdict>, String> + 'a;
+
 /// A statement with its two checkers and the truth about it.
 pub struct Presenter<'a> {
     /// What rounded and exact arithmetic say of a line; `None` where it cannot be read.
@@ -189,8 +192,8 @@ pub struct Presenter<'a> {
     pub robust: &'a [Robust],
     /// Makes a record of kind, node, message and line.
     pub keep: &'a dyn Fn(Kind, usize, String, &str) -> Record,
-    /// What the verified checker says of a line that can be read: a verdict, or that it is rejected.
-    pub verified: Option<&'a dyn Fn(&str) -> Result<Option<Verdict>, String>>,
+    /// The verified checker, where it is asked as well.
+    pub verified: Option<&'a Asked<'a>>,
     /// Counts of the area.
     pub counts: &'a AreaCounts,
 }

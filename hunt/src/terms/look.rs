@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gcnproof_check::format::{Header, Line, NodeProof};
-use gcnproof_check::{Checker, Statement, Verdict};
+use gcnproof_check::{Checker, Statement};
 use serde_json::json;
 
 use crate::area::Area;
@@ -11,7 +11,7 @@ use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::player::{How, Player, guard, stopped};
-use crate::present::{Answers, Presenter, answers, both};
+use crate::present::{Answers, Asked, Presenter, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::ring::start;
@@ -146,7 +146,7 @@ fn attack(
         is_true: &|line| is_true_by(&case.base, truths, line, |id, y, class, flips| oracle.margin(id, y, class, flips)),
         robust: &truths.iter().map(Truth::known).collect::<Vec<Robust>>(),
         keep: &keep,
-        verified: asked.as_ref().map(|ask| ask as &dyn Fn(&str) -> Result<Option<Verdict>, String>),
+        verified: asked.as_ref().map(|ask| ask as &Asked),
         counts,
     };
     for line in &lines {
