@@ -35,8 +35,8 @@ __version__: str = _native.build()["version"]
 
 
 def __getattr__(name: str) -> Any:
-    """`gcnproof.distributed` is there without an import of its own; Ray is imported when a run begins."""
-    if name == "distributed":
+    """`gcnproof.distributed` and `gcnproof.torch` are there without an import of their own; Ray is imported when a run begins."""
+    if name in ("distributed", "torch"):
         import importlib
 
         return importlib.import_module(f"{__name__}.distributed")
