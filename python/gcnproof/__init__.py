@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
     if name in ("distributed", "torch"):
         import importlib
 
-        return importlib.import_module(f"{__name__}.distributed")
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
