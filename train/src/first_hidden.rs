@@ -150,8 +150,8 @@ impl UnitTerms<'_> {
         if entries.len() == 1 {
             return Reached::One(0);
         }
-        let mut used = entries.iter().zip(&self.terms).enumerate();
-        let mut used = used.by_ref().filter(|(_, (a, term))| **a != 0.0 && term.is_some()).map(|(k, _)| k);
+        let terms = entries.iter().zip(&self.terms).enumerate();
+        let mut used = terms.filter(|(_, (a, term))| **a != 0.0 && term.is_some()).map(|(k, _)| k);
         match (used.next(), used.next()) {
             (None, _) => Reached::None,
             (Some(k), None) => Reached::One(k),
@@ -242,18 +242,20 @@ pub(crate) fn first_hidden(
         live.then(|| UnitTerm::new(Unit::new(column, budget, graph.attributes()), reach, rows))
     };
     let unit_terms = UnitTerms { terms: (0..layer.passing.terms()).map(term).collect(), graph, budget };
-    let (mut best, mut sure): (Vec<(f64, Pick)>, Vec<f64>) = Default::default();
+    let (mut best, mut gains, mut sure): (Vec<(f64, Pick)>, Vec<Gains>, Vec<f64>) = Default::default();
     for (row, &m) in reach.nodes(2).iter().enumerate() {
         let z = pass.row(2, m as usize)[unit];
         for (rising, kept) in [(true, &mut found.rise), (false, &mut found.fall)] {
-            let gains = |entry: u32| unit_terms.gains(rows.nodes[entry as usize], rows.entries(entry), rising);
+            let gains_of = |entry: u32| unit_terms.gains(rows.nodes[entry as usize], rows.entries(entry), rising);
+            gains.clear();
+            gains.extend(rows.row(row).map(gains_of));
             sure.clear();
-            sure.extend(rows.row(row).map(|entry| gains(entry).surely));
+            sure.extend(gains.iter().map(|gains| gains.surely));
             // So many neighbours surely fill the global budget with gains of at least this: smaller ones are not
             // selected.
             let floor = largest(&mut sure, rows.needed[row]);
             best.clear();
-            for entry in rows.row(row).filter(|&entry| gains(entry).at_most >= floor) {
+            for (entry, _) in rows.row(row).zip(&gains).filter(|(_, gains)| gains.at_most >= floor) {
                 unit_terms.list(rows, entry, rising, floor, &mut best);
             }
             keep_best(&mut best, 0, budget.global());
