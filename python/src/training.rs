@@ -26,7 +26,8 @@ type LayerArrays<'py> = (Vec<Option<PyReadonlyArrayDyn<'py, f64>>>, Option<PyRea
 /// The same of a gradient.
 type LayerGradient<'py> = (Vec<Option<Bound<'py, PyArrayDyn<f64>>>>, Option<Bound<'py, PyArrayDyn<f64>>>);
 
-/// The loss of a batch, the smallest bound and the prediction of each target, and the gradient of each layer, if it was asked for.
+/// The loss of a batch, the smallest bound and the prediction of each target, and the gradient of each layer if it was
+/// asked for.
 type Evaluated<'py> = (f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Option<Vec<LayerGradient<'py>>>);
 
 /// How a loss charges bounds.

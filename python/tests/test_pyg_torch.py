@@ -200,7 +200,7 @@ def test_numbers_move_and_the_module_is_read_once():
     assert len(readings) == 60 and all(reading is readings[0] for reading in readings)
     assert losses[-1] < 0.75 * losses[0]
     # The same numbers in a new reading.
-    assert float(loss_of("hinge-unlabelled")(model, data)) == pytest.approx(float(robust(model, data)), rel=1e-6)
+    assert loss_of("hinge-unlabelled")(model, data).item() == pytest.approx(robust(model, data).item(), rel=1e-6)
 
 
 def test_a_change_of_structure_is_noticed():

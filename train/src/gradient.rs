@@ -21,7 +21,7 @@ impl Gradient {
     }
 }
 
-/// The part of a bias' gradient that belongs to a node: its own row where there is one for each node, else the only one.
+/// The part of a bias' gradient that belongs to a node: its own row where each node has one, else the only one.
 #[inline]
 pub(crate) fn bias_row(bias: &mut [f64], width: usize, node: usize) -> &mut [f64] {
     if bias.len() == width { bias } else { &mut bias[node * width..][..width] }

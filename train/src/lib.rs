@@ -3,9 +3,9 @@
 //! [`trainer`] runs the iterations of a [`schedule`]: each evaluates an [`objective`] – cross entropy through a
 //! [`pass`] of the true network, certificates of a [`batch`] through [`activation`] bounds and a [`relaxation`] – and
 //! its [`gradient`], and takes a step of [`adam`]. Networks are sums of terms with and without activation, so that the
-//! same pass serves modules that are trained elsewhere. A certificate's formulas and their reverse stand side by side; only
-//! layers' dense weights live in f64, written in single precision. Rounding needs no bookkeeping here: what is trained
-//! is judged by the certifier afterwards.
+//! same pass serves modules that are trained elsewhere. A certificate's formulas and their reverse stand side by side;
+//! only layers' dense weights live in f64, written in single precision. Rounding needs no bookkeeping here: what is
+//! trained is judged by the certifier afterwards.
 //!
 //! Every sum is reduced in an order of its own, never in that of the threads, and [`random`] has no state: one seed
 //! gives one model.

@@ -6,7 +6,8 @@
 //! ∂b(l) = Σ_m G(l+1)_m,    ∂W_k(l) = H(l)ᵀ P_k,    G(l) += [Ĥ(l) > 0] ∘ Σ_k P_k W_k(l)ᵀ
 //! ```
 //!
-//! without the bracket where a unit has no activation. At `Ĥ = 0` the derivative of the ReLU is taken as 0. Every sum runs in an order that does not depend on the threads.
+//! without the bracket where a unit has no activation. At `Ĥ = 0` the derivative of the ReLU is taken as 0. Every sum
+//! runs in an order that does not depend on the threads.
 
 use std::sync::Arc;
 
