@@ -13,18 +13,18 @@ Proof.
 Qed.
 
 (* A pre-activation, sender by sender: the weights of all terms added up. *)
-Lemma zpre_entries l below X m j :
-  zpre (l :: below) X m j = bias l m j + zsum (entries_of l m) (fun r => zsum (ids (inputs l)) (fun i =>
-    zsum (snd r) (fun e => snd e * weight (fst e) i j) * zpassed below i (zpre below X (fst r) i))).
+Lemma zvalue_entries l below V m j :
+  zvalue (l :: below) V m j = bias l m j + zsum (entries_of l m) (fun r => zsum (ids (inputs l)) (fun i =>
+    zsum (snd r) (fun e => snd e * weight (fst e) i j) * zpassed below i (zvalue below V (fst r) i))).
 Proof.
-  cbn [zpre]. f_equal.
-  rewrite (entries_sum l m (fun t n a => a * zsum (ids (inputs l)) (fun i => zpassed below i (zpre below X n i) * weight t i j))). apply zsum_ext. intros r.
-  rewrite (zsum_ext (ids (inputs l)) _ (fun i => zsum (snd r) (fun e => snd e * weight (fst e) i j * zpassed below i (zpre below X (fst r) i))))
+  cbn [zvalue]. f_equal.
+  rewrite (entries_sum l m (fun t n a => a * zsum (ids (inputs l)) (fun i => zpassed below i (zvalue below V n i) * weight t i j))). apply zsum_ext. intros r.
+  rewrite (zsum_ext (ids (inputs l)) _ (fun i => zsum (snd r) (fun e => snd e * weight (fst e) i j * zpassed below i (zvalue below V (fst r) i))))
     by (intros; rewrite zsum_scale_r; reflexivity).
   rewrite zsum_swap. apply zsum_ext. intros e. rewrite <- zsum_scale. apply zsum_ext. intros i. lia.
 Qed.
 
-Local Arguments zpre : simpl never.
+Local Arguments zvalue : simpl never.
 
 (* Rows by key. *)
 Lemma at_row_sum {A} (around : list (Z * list A)) n f : NoDup (map fst around) ->
@@ -189,7 +189,7 @@ Section Bends.
       (forall r, In r (entries_of second m) -> map spot (ground (fst r)) = ids (inputs second)) ->
       one h * zpre [second; first] Y m j <= base h ground second m j (into second m j) + zsum F (gain (into second m j)).
     Proof.
-      intros H SP. rewrite zpre_entries, Z.mul_add_distr_l. unfold base, gain. rewrite <- Z.add_assoc. apply Z.add_le_mono_l.
+      intros H SP. rewrite zvalue_entries, Z.mul_add_distr_l. unfold base, gain. rewrite <- Z.add_assoc. apply Z.add_le_mono_l.
       rewrite (zsum_swap F (into second m j)), <- zsum_plus, <- zsum_scale. unfold into. rewrite zsum_map. cbn [fst snd]. apply zsum_le_in. intros r Hr.
       etransitivity; [|apply mix_bound; intros u Hu; apply H; exact Hu].
       rewrite <- (SP r Hr). rewrite (combine_spots _ _ (fun i => one h * zpassed [first] i (zpre [first] Y (fst r) i))).

@@ -57,20 +57,17 @@ Definition integer_term (a w : Z) (bits z : term Z) : Prop :=
   (forall m, Forall2 (fun e f => fst e = fst f /\ to_integer a (snd e) = Some (snd f)) (operator bits m) (operator z m)) /\
   (forall i j, to_integer w (weight bits i j) = Some (weight z i j)).
 
-Inductive integers_of : Z -> network Z -> network Z -> Prop :=
-| no_layers : integers_of 0 [] []
+Inductive integers_of (base : Z) : Z -> network Z -> network Z -> Prop :=
+| no_layers : integers_of base base [] []
 | one_layer s a w bits bs z zs :
-    integers_of s bs zs -> Forall2 (integer_term a w) (terms bits) (terms z) -> inputs bits = inputs z ->
+    integers_of base s bs zs -> Forall2 (integer_term a w) (terms bits) (terms z) -> inputs bits = inputs z ->
     (forall j, relu bits j = relu z j) -> (forall m j, to_integer (s + a + w) (bias bits m j) = Some (bias z m j)) ->
-    integers_of (s + a + w) (bits :: bs) (z :: zs).
+    integers_of base (s + a + w) (bits :: bs) (z :: zs).
 
-Lemma scaled_value c c' net z : (c == c')%Q -> scaled c net z -> exists c'', (c'' == c')%Q /\ scaled c'' net z.
-Proof. intros E S. exists c. auto. Qed.
-
-Theorem integers_scaled s bits z : integers_of s bits z -> exists c, (c == 2 ^ s)%Q /\ scaled c (rational bits) z.
+Theorem integers_scaled base s bits z : integers_of base s bits z -> exists c, (c == 2 ^ s)%Q /\ scaled (2 ^ base) c (rational bits) z.
 Proof.
   induction 1 as [|s a w bits bs z zs H (c & E & IH) T I R B].
-  - exists 1%Q. split; [reflexivity|constructor].
+  - exists (2 ^ base)%Q. split; [reflexivity|constructor].
   - exists (c * 2 ^ a * 2 ^ w)%Q. split; [rewrite E, !two_power; reflexivity|]. cbn [rational map]. apply scaled_layer; auto using two_power_pos.
     + cbn [rational_layer terms]. induction T as [|t t' ts ts' [To Tw] T IHT]; cbn [map]; constructor; auto. split.
       * intros m. cbn [rational_term operator]. specialize (To m). induction To as [|e f es fs [E1 E2] To IHe]; cbn [map]; constructor; auto.
@@ -82,18 +79,18 @@ Qed.
 (* The last word: what the program says of integers that are those of a network of floats is true of that network. *)
 Theorem verified (s : Z) (bits z : network Z) (P : problem) (classes : Z) (p : prepared)
     (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
-  integers_of s bits z ->
-  prepare z classes (count P) = Some p ->
+  integers_of 0 s bits z ->
+  prepare z classes (count P) no_rivals = Some p ->
   all_lines P p no_bounds lines = Some whole ->
   match judge p P whole by_prediction t y c with
-  | Some IsRobust => robust (rational bits) P classes t y
-  | Some IsBroken => broken (rational bits) P classes t y /\ (by_prediction = true -> predicted (rational bits) P classes t y)
-  | Some IsTied => tied (rational bits) P classes t y /\ (by_prediction = true -> predicted (rational bits) P classes t y)
+  | Some IsRobust => robust (rational bits) (by_flips P) classes t y
+  | Some IsBroken => broken (rational bits) (by_flips P) classes t y /\ (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)
+  | Some IsTied => tied (rational bits) (by_flips P) classes t y /\ (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)
   | None => True
   end.
 Proof.
-  intros I HP HL. destruct (integers_scaled s bits z I) as (k & _ & S).
-  exact (check_sound k (rational bits) z S P classes p HP lines whole by_prediction t y c HL).
+  intros I HP HL. destruct (integers_scaled 0 s bits z I) as (k & _ & S).
+  exact (check_sound k (rational bits) z S P classes p lines whole by_prediction t y c HP HL).
 Qed.
 
 Print Assumptions verified.

@@ -22,23 +22,42 @@ Proof.
     apply map_ext. intros j. rewrite zsum_cons. lia.
 Qed.
 
-Lemma forward_spec net X width wanted m : net <> [] -> get (forward net X width wanted) m = map (zpre net X m) (ids width).
+(* The lists of what rows have are these rows. *)
+Fixpoint reads (net : network Z) (read : Z -> Z -> list (Z * Z)) (V : zrows) : Prop :=
+  match net with
+  | [] => False
+  | l :: below => match below with
+    | [] => forall n w, zsum (read (inputs l) n) (fun p => snd p * w (fst p)) = zsum (ids (inputs l)) (fun i => V n i * w i)
+    | _ => reads below read V
+    end
+  end.
+
+Lemma zforward_spec net read V width wanted m : reads net read V -> get (zforward net read width wanted) m = map (zvalue net V m) (ids width).
 Proof.
-  revert width wanted m. induction net as [|l below IH]; intros width wanted m N; [contradiction|]. cbn [forward].
+  revert width wanted m. induction net as [|l below IH]; intros width wanted m N; [contradiction|]. cbn [zforward].
   rewrite get_tabulate.
-  set (inner := forward below X (inputs l) _).
+  set (inner := zforward below read (inputs l) _).
   set (values := fun n : Z => _).
-  rewrite (receive_spec l width _ m (fun t n j => zsum (ids (inputs l)) (fun i => zpassed below i (zpre below X n i) * weight t i j))).
-  - apply map_ext. intros j. cbn [zpre]. rewrite zsum_map. reflexivity.
+  rewrite (receive_spec l width _ m (fun t n j => zsum (ids (inputs l)) (fun i => zpassed below i (zvalue below V n i) * weight t i j))).
+  - apply map_ext. intros j. cbn [zvalue]. rewrite zsum_map. reflexivity.
   - intros tm n Hin. apply in_map_iff in Hin as (t & <- & _). cbn [fst snd]. rewrite get_tabulate. unfold messages.
     apply map_ext. intros j. unfold values. destruct below as [|b below'].
-    + rewrite zsum_map, zsum_filter. apply zsum_ext. intros d. cbn [zpre zpassed fst snd]. destruct (X n d); lia.
-    + unfold inner. rewrite IH by discriminate. rewrite zsum_filter, zsum_map. cbn [fst snd].
-      rewrite (zsum_ext_in _ _ (fun p => zpassed (b :: below') (fst p) (zpre (b :: below') X n (fst p)) * weight t (fst p) j)).
+    + exact (N n (fun i => weight t i j)).
+    + unfold inner. rewrite IH by exact N. rewrite zsum_filter, zsum_map. cbn [fst snd].
+      rewrite (zsum_ext_in _ _ (fun p => zpassed (b :: below') (fst p) (zvalue (b :: below') V n (fst p)) * weight t (fst p) j)).
       * induction (ids (inputs l)) as [|i r IHr]; [reflexivity|]. cbn [map combine]. rewrite !zsum_cons. cbn [fst]. rewrite IHr. reflexivity.
       * intros [i z] Hp. apply in_combine_map in Hp as [-> _]. cbn [fst snd].
-        destruct (Z.eqb_spec (zpassed (b :: below') i (zpre (b :: below') X n i)) 0) as [->|]; cbn [negb]; lia.
+        destruct (Z.eqb_spec (zpassed (b :: below') i (zvalue (b :: below') V n i)) 0) as [->|]; cbn [negb]; lia.
 Qed.
+
+Lemma plain_reads net X : net <> [] -> reads net (plain_rows X) (entries X).
+Proof.
+  induction net as [|l below IH]; intros N; [contradiction|]. cbn [reads]. destruct below as [|b below']; [|apply IH; discriminate].
+  intros n w. unfold plain_rows, entries. rewrite zsum_map, zsum_filter. apply zsum_ext. intros d. cbn [fst snd]. destruct (X n d); cbn [bit]; lia.
+Qed.
+
+Lemma forward_spec net X width wanted m : net <> [] -> get (forward net X width wanted) m = map (zpre net X m) (ids width).
+Proof. intros N. apply zforward_spec, plain_reads. exact N. Qed.
 
 (* each_one *)
 Lemma each_one_got {A B} (f : A -> result B) l bs : each_one f l = Got bs -> Forall2 (fun a b => f a = Got b) l bs.

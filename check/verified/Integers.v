@@ -8,32 +8,38 @@ Open Scope Z_scope.
 Definition zpassed (net : network Z) (i z : Z) : Z :=
   match net with last :: _ => if relu last i then pos z else z | [] => z end.
 
-Fixpoint zpre (net : network Z) (X : Z -> Z -> bool) (m j : Z) : Z :=
+(* What the first layer reads, in integers; of attributes that are 0 or 1, these. *)
+Definition zrows := Z -> Z -> Z.
+Definition bit (b : bool) : Z := if b then 1 else 0.
+Definition entries (X : Z -> Z -> bool) : zrows := fun n d => bit (X n d).
+
+Fixpoint zvalue (net : network Z) (V : zrows) (m j : Z) : Z :=
   match net with
-  | [] => if X m j then 1 else 0
+  | [] => V m j
   | last :: below =>
       bias last m j +
       zsum (terms last) (fun t => zsum (operator t m) (fun e => snd e *
-        zsum (ids (inputs last)) (fun i => zpassed below i (zpre below X (fst e) i) * weight t i j)))
+        zsum (ids (inputs last)) (fun i => zpassed below i (zvalue below V (fst e) i) * weight t i j)))
   end.
+Notation zpre net X := (zvalue net (entries X)).
 
 (* The integer network is the rational one, scaled: operators of a layer by a, its weights by w, its biases so that pre-activations
-   are scaled as a whole, by c. *)
+   are scaled as a whole, by c; what the first layer reads by base. *)
 Definition scaled_term (a w : Q) (q : term Q) (z : term Z) : Prop :=
   (forall m, Forall2 (fun e f => fst e = fst f /\ inject_Z (snd f) == a * snd e)%Q (operator q m) (operator z m)) /\
   (forall i j, inject_Z (weight z i j) == w * weight q i j)%Q.
 
-Inductive scaled : Q -> network Q -> network Z -> Prop :=
-| scaled_none : scaled 1 [] []
+Inductive scaled (base : Q) : Q -> network Q -> network Z -> Prop :=
+| scaled_none : scaled base base [] []
 | scaled_layer c a w q qs z zs :
-    scaled c qs zs -> (0 < a)%Q -> (0 < w)%Q ->
+    scaled base c qs zs -> (0 < a)%Q -> (0 < w)%Q ->
     Forall2 (scaled_term a w) (terms q) (terms z) ->
     inputs q = inputs z -> (forall j, relu q j = relu z j) ->
     (forall m j, inject_Z (bias z m j) == c * a * w * bias q m j)%Q ->
-    scaled (c * a * w) (q :: qs) (z :: zs).
+    scaled base (c * a * w) (q :: qs) (z :: zs).
 
-Lemma scaled_pos c qs zs : scaled c qs zs -> (0 < c)%Q.
-Proof. induction 1; [reflexivity|]. repeat apply Qmult_lt_0_compat; auto. Qed.
+Lemma scaled_pos base c qs zs : (0 < base)%Q -> scaled base c qs zs -> (0 < c)%Q.
+Proof. intros B. induction 1; [exact B|]. repeat apply Qmult_lt_0_compat; auto. Qed.
 
 Lemma inject_zsum {A} (l : list A) f : (inject_Z (zsum l f) == sum l (fun a => inject_Z (f a)))%Q.
 Proof.
@@ -67,11 +73,15 @@ Proof.
     apply Qmult_le_l; auto. apply Qlt_le_weak. auto.
 Qed.
 
-Theorem scaled_pre c qs zs X : scaled c qs zs -> forall m j, (inject_Z (zpre zs X m j) == c * preactivation qs X m j)%Q.
-Proof.
-  induction 1 as [|c a w q qs z zs S IH A W T I R B]; intros m j.
-  - cbn [zpre preactivation]. destruct (X m j); reflexivity.
-  - cbn [zpre preactivation]. rewrite inject_Z_plus, B, Qmult_plus_distr_r. apply Qplus_comp; [reflexivity|].
+Section Scaled.
+  Variables (base c : Q) (qs : network Q) (zs : network Z) (V : zrows) (X : rows).
+  Hypothesis BASE : (0 < base)%Q.
+  Hypothesis READ : forall n d, (inject_Z (V n d) == base * X n d)%Q.
+
+  Theorem scaled_value : scaled base c qs zs -> forall m j, (inject_Z (zvalue zs V m j) == c * preactivation qs X m j)%Q.
+  Proof.
+    induction 1 as [|c a w q qs z zs S IH A W T I R B]; intros m j; [apply READ|].
+    cbn [zvalue preactivation]. rewrite inject_Z_plus, B, Qmult_plus_distr_r. apply Qplus_comp; [reflexivity|].
     rewrite inject_zsum, <- sum_scale. symmetry. apply (sum_forall2 _ _ _ _ _ T). intros t t' [To Tw].
     rewrite inject_zsum, <- sum_scale. apply (sum_forall2 _ _ _ _ _ (To m)). intros e f [E1 E2].
     rewrite inject_Z_mult, inject_zsum, E2, I.
@@ -83,27 +93,35 @@ Proof.
     apply Qmult_comp; [|reflexivity]. symmetry. specialize (IH (fst f) i).
     inversion S; subst; cbn [zpassed passed_on]; [exact IH|].
     match goal with H : forall j, relu _ j = relu _ j |- _ => rewrite <- (H i) end.
-    destruct (relu _ i); [|exact IH]. apply inject_pos; [apply (scaled_pos _ _ _ S)|exact IH].
-Qed.
+    destruct (relu _ i); [|exact IH]. apply inject_pos; [apply (scaled_pos _ _ _ _ BASE S)|exact IH].
+  Qed.
 
-(* Logits compare as their integers do. *)
-Lemma scaled_lt c qs zs X m i j : scaled c qs zs ->
-  zpre zs X m i < zpre zs X m j <-> (preactivation qs X m i < preactivation qs X m j)%Q.
-Proof.
-  intros S. rewrite Zlt_Qlt, !(scaled_pre c qs zs X S). rewrite Qmult_lt_l by exact (scaled_pos _ _ _ S). reflexivity.
-Qed.
+  (* Logits compare as their integers do. *)
+  Lemma scaled_less m i j : scaled base c qs zs -> zvalue zs V m i < zvalue zs V m j <-> (preactivation qs X m i < preactivation qs X m j)%Q.
+  Proof. intros S. rewrite Zlt_Qlt, !(scaled_value S). rewrite Qmult_lt_l by exact (scaled_pos _ _ _ _ BASE S). reflexivity. Qed.
 
-Lemma scaled_eq c qs zs X m i j : scaled c qs zs ->
-  zpre zs X m i = zpre zs X m j -> (preactivation qs X m i == preactivation qs X m j)%Q.
-Proof.
-  intros S E. apply inject_Z_injective in E. rewrite !(scaled_pre c qs zs X S) in E.
-  apply Qmult_inj_l in E; auto. intros C. pose proof (scaled_pos _ _ _ S) as P. rewrite C in P. discriminate P.
-Qed.
+  Lemma scaled_equal m i j : scaled base c qs zs -> zvalue zs V m i = zvalue zs V m j -> (preactivation qs X m i == preactivation qs X m j)%Q.
+  Proof.
+    intros S E. apply inject_Z_injective in E. rewrite !(scaled_value S) in E.
+    apply Qmult_inj_l in E; auto. intros C. pose proof (scaled_pos _ _ _ _ BASE S) as P. rewrite C in P. discriminate P.
+  Qed.
+End Scaled.
+
+Lemma entries_numbers Y n d : (inject_Z (entries Y n d) == 1 * numbers Y n d)%Q.
+Proof. unfold entries, numbers. destruct (Y n d); reflexivity. Qed.
+
+Lemma scaled_lt c qs zs X m i j : scaled 1 c qs zs ->
+  zpre zs X m i < zpre zs X m j <-> (preactivation qs (numbers X) m i < preactivation qs (numbers X) m j)%Q.
+Proof. apply scaled_less; [reflexivity|apply entries_numbers]. Qed.
+
+Lemma scaled_eq c qs zs X m i j : scaled 1 c qs zs ->
+  zpre zs X m i = zpre zs X m j -> (preactivation qs (numbers X) m i == preactivation qs (numbers X) m j)%Q.
+Proof. apply scaled_equal; [reflexivity|apply entries_numbers]. Qed.
 
 (* Only the values of X matter. *)
-Lemma zpre_ext net X Y : (forall n d, X n d = Y n d) -> forall m j, zpre net X m j = zpre net Y m j.
+Lemma zvalue_ext net V W : (forall n d, V n d = W n d) -> forall m j, zvalue net V m j = zvalue net W m j.
 Proof.
-  intros H. induction net as [|l below IH]; intros m j; cbn [zpre]; [rewrite H; reflexivity|].
+  intros H. induction net as [|l below IH]; intros m j; cbn [zvalue]; [rewrite H; reflexivity|].
   f_equal. apply zsum_ext. intros t. apply zsum_ext. intros e. f_equal. apply zsum_ext. intros i. rewrite IH. reflexivity.
 Qed.
 
@@ -113,7 +131,6 @@ Proof.
   destruct f, g. unfold same. cbn [fst snd]. rewrite andb_true_iff, !Z.eqb_eq. split; [intros [-> ->]; reflexivity|intros [= -> ->]; auto].
 Qed.
 
-Definition bit (b : bool) : Z := if b then 1 else 0.
 (* What a flip of the entry adds to it. *)
 Definition change (X : Z -> Z -> bool) (n d : Z) : Z := if X n d then -1 else 1.
 
@@ -136,7 +153,7 @@ Lemma flipped_pre first X F m j :
   NoDup F -> (forall f, In f F -> 0 <= snd f < inputs first) ->
   zpre [first] (flipped X F) m j = zpre [first] X m j + zsum F (effect first X m j).
 Proof.
-  intros ND IN. cbn [zpre zpassed].
+  intros ND IN. cbn [zvalue zpassed]. unfold entries.
   replace (zsum F (effect first X m j)) with
     (zsum (terms first) (fun t => zsum (operator t m) (fun e => snd e *
        zsum F (fun f => if Z.eqb (fst f) (fst e) then change X (fst f) (snd f) * weight t (snd f) j else 0)))).
@@ -147,7 +164,7 @@ Proof.
       unfold same. cbn [fst snd]. rewrite (Z.eqb_sym n). destruct (Z.eqb_spec (fst e) n) as [E|E]; cbn [andb].
       * subst n. apply (zsum_only _ d (fun i => change X (fst e) i * weight t i j)); [apply ids_nodup|apply ids_in; assumption].
       * apply zsum_zero. reflexivity.
-    + intros i. change (if flipped X F (fst e) i then 1 else 0) with (bit (flipped X F (fst e) i)). rewrite flipped_bit by assumption.
+    + intros i. rewrite flipped_bit by assumption.
       rewrite Z.mul_add_distr_r, <- zsum_scale_r. f_equal. apply zsum_ext. intros f. destruct (same (fst e, i) f); lia.
   - unfold effect. rewrite (zsum_ext F _ (fun f => zsum (terms first) (fun t => change X (fst f) (snd f) *
       zsum (operator t m) (fun e => if Z.eqb (fst e) (fst f) then snd e * weight t (snd f) j else 0))))

@@ -26,18 +26,18 @@ Proof.
   - rewrite against_vadd, IH. reflexivity.
 Qed.
 
-Definition objective_value (net : network Z) (X : Z -> Z -> bool) (width : Z) (o : objective) : Z :=
-  zsum o (fun e => against (ids width) (snd e) (zpre net X (fst e))).
+Definition zobjective (net : network Z) (V : zrows) (width : Z) (o : objective) : Z :=
+  zsum o (fun e => against (ids width) (snd e) (zvalue net V (fst e))).
 
-Lemma pull_sound l below X width o :
-  objective_value (l :: below) X width o =
-  fst (pull l width o) + zsum (snd (pull l width o)) (fun e => against (ids (inputs l)) (snd e) (fun i => zpassed below i (zpre below X (fst e) i))).
+Lemma pull_sound l below V width o :
+  zobjective (l :: below) V width o =
+  fst (pull l width o) + zsum (snd (pull l width o)) (fun e => against (ids (inputs l)) (snd e) (fun i => zpassed below i (zvalue below V (fst e) i))).
 Proof.
-  unfold objective_value, pull. cbn [fst snd]. set (H := fun n i => zpassed below i (zpre below X n i)).
+  unfold zobjective, pull. cbn [fst snd]. set (H := fun n i => zpassed below i (zvalue below V n i)).
   rewrite zsum_map. cbn [fst snd].
   rewrite (zsum_ext (group _) _ (fun g => zsum (snd g) (fun v => against (ids (inputs l)) v (H (fst g))))) by (intros; apply against_fold).
   rewrite (group_sum _ (fun n v => against (ids (inputs l)) v (H n))), zsum_flat_map, <- zsum_plus.
-  apply zsum_ext. intros [m phi]. cbn [fst snd zpre]. rewrite against_plus. f_equal.
+  apply zsum_ext. intros [m phi]. cbn [fst snd zvalue]. rewrite against_plus. f_equal.
   rewrite against_zsum, zsum_flat_map. apply zsum_ext. intros t. rewrite against_zsum, zsum_map. apply zsum_ext. intros e. cbn [fst snd].
   rewrite against_scale, against_vscale, against_map. f_equal. rewrite against_zsum. apply zsum_ext. intros i. fold (H (fst e) i).
   rewrite against_scale. lia.
@@ -83,35 +83,39 @@ Qed.
 Lemma zpassed_mono net i x y : x <= y -> zpassed net i x <= zpassed net i y.
 Proof. unfold zpassed, pos. destruct net as [|l net]; [auto|]. destruct (relu l i); lia. Qed.
 
-Lemma propagate_sound l below X known width m :
-  (forall e, In e (entries_of l m) -> holds (inputs l) (zpre below X (fst e)) (known (fst e))) ->
-  holds width (zpre (l :: below) X m) (propagate l below known width m).
+Lemma propagate_sound l below V known width m :
+  (forall e, In e (entries_of l m) -> holds (inputs l) (zvalue below V (fst e)) (known (fst e))) ->
+  holds width (zvalue (l :: below) V m) (propagate l below known width m).
 Proof.
-  intros H. unfold propagate. apply holds_map. intros j. cbn [fst snd]. rewrite zpre_entries.
+  intros H. unfold propagate. apply holds_map. intros j. cbn [fst snd]. rewrite zvalue_entries.
   rewrite !zsum_flat_map, !zsum_map. cbn [fst snd].
-  set (V := fun n i => zpassed below i (zpre below X n i)).
+  set (U := fun n i => zpassed below i (zvalue below V n i)).
   assert (forall r, In r (entries_of l m) -> forall p, In p (combine (ids (inputs l)) (known (fst r))) ->
-    let q := activated below (fst p) (snd p) in fst q <= V (fst r) (fst p) <= snd q) as K.
-  { intros r I [i bd] Ip. destruct (H r I) as [_ B]. specialize (B i bd Ip). unfold activated, V. cbn [fst snd]. split; apply zpassed_mono; lia. }
+    let q := activated below (fst p) (snd p) in fst q <= U (fst r) (fst p) <= snd q) as K.
+  { intros r I [i bd] Ip. destruct (H r I) as [_ B]. specialize (B i bd Ip). unfold activated, U. cbn [fst snd]. split; apply zpassed_mono; lia. }
   split; apply Z.add_le_mono_l, zsum_le_in; intros r I; rewrite !zsum_map; cbn [fst snd];
     destruct (H r I) as [L _]; rewrite <- (zsum_combine_ids (ids (inputs l)) (known (fst r))) by assumption;
-    apply zsum_le_in; intros p Ip; specialize (K r I p Ip); cbn zeta in K; unfold V in K;
+    apply zsum_le_in; intros p Ip; specialize (K r I p Ip); cbn zeta in K; unfold U in K;
     destruct (Z.ltb_spec 0 (zsum (snd r) (fun e => snd e * weight (fst e) (fst p) j))); cbn [fst snd]; nia.
 Qed.
 
-Fixpoint obeys (sign : Z -> Z -> Z -> option bool) (net : network Z) (X : Z -> Z -> bool) : Prop :=
+Fixpoint zobeys (sign : Z -> Z -> Z -> option bool) (net : network Z) (V : zrows) : Prop :=
   match net with
   | [] => True
-  | _ :: below => (forall n i, counts (sign (layer_number net) n i) (zpre net X n i) = true) /\ obeys sign below X
+  | _ :: below => (forall n i, counts (sign (layer_number net) n i) (zvalue net V n i) = true) /\ zobeys sign below V
   end.
 
-Fixpoint whole_holds (whole : Z -> Z -> option (list (Z * Z))) (net : network Z) (X : Z -> Z -> bool) : Prop :=
+Fixpoint zwhole (whole : Z -> Z -> option (list (Z * Z))) (net : network Z) (V : zrows) : Prop :=
   match net with
   | [] => True
   | _ :: below =>
-      (forall n w, whole (layer_number net) n = Some w -> forall J i b, In (i, b) (combine (ids J) w) -> fst b <= zpre net X n i <= snd b)
-      /\ whole_holds whole below X
+      (forall n w, whole (layer_number net) n = Some w -> forall J i b, In (i, b) (combine (ids J) w) -> fst b <= zvalue net V n i <= snd b)
+      /\ zwhole whole below V
   end.
+
+Notation objective_value net X := (zobjective net (entries X)).
+Notation obeys sign net X := (zobeys sign net (entries X)).
+Notation whole_holds whole net X := (zwhole whole net (entries X)).
 
 Fixpoint ends (net : network Z) (first : layer Z) : Prop :=
   match net with
@@ -135,7 +139,7 @@ Qed.
 Lemma same_length {A B} (R : A -> B -> Prop) l r : Forall2 R l r -> length l = length r.
 Proof. induction 1; cbn [length]; auto. Qed.
 
-Local Arguments zpre : simpl never.
+Local Arguments zvalue : simpl never.
 
 Section OneLeaf.
   Variables (P : problem) (F : list flip) (sign : Z -> Z -> Z -> option bool) (whole : Z -> Z -> option (list (Z * Z))).
@@ -260,7 +264,7 @@ Section OneLeaf.
     destruct below as [|l' [|l'' below']].
     - cbn [ends] in E. subst l. split; [|split; [intros b []|rewrite no_nest_loss]].
       { intros e u He Hu. apply in_map_iff in He as (e0 & <- & _). cbn [snd] in Hu. apply in_map_iff in Hu as (p & <- & _). intros b []. }
-      unfold total_loss. rewrite zsum_swap, zsum_map. cbn [fst snd]. unfold objective_value.
+      unfold total_loss. rewrite zsum_swap, zsum_map. cbn [fst snd]. unfold zobjective.
       match goal with |- ?a - ?b - 0 <= ?c => assert (a = c + b); [|lia] end. rewrite <- zsum_plus. apply zsum_ext. intros [m phi]. cbn [fst snd].
       rewrite forward_spec by discriminate.
       rewrite (zsum_ext F _ (fun f => zsum (combine (ids width) phi) (fun p => - (snd p * effect first X m (fst p) f)))).
@@ -272,7 +276,7 @@ Section OneLeaf.
       { intros u. generalize phi. induction u as [|v u IHu]; intros [|x r]; cbn [combine map]; try reflexivity. rewrite !zsum_cons. cbn [fst snd]. rewrite IHu. reflexivity. }
       apply zsum_ext. intros p. rewrite first_after, zsum_opp, zsum_scale. lia.
     - cbn [ends] in E. subst l'. destruct O as [_ [O _]].
-      destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l [first] Y width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
+      destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l [first] (entries Y) width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
       set (f := fun e : Z * list Z => _).
       assert (forall e, match f e with
         | Got (c, le) => fst le = fst e /\ (forall u, In u (snd le) -> proper u) /\
@@ -324,7 +328,7 @@ Section OneLeaf.
           clear - EA K. induction EA as [|a [c le] la lb G EA IHe]; [cbn; lia|]. rewrite !zsum_cons. cbn [fst snd]. specialize (K a). rewrite G in K. lia.
       + apply each_one_impossible in EA as (e & _ & G). specialize (K e). rewrite G in K. exact K.
     - destruct O as [_ O']. destruct W as [_ W'].
-      destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l (l' :: l'' :: below') Y width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
+      destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l (l' :: l'' :: below') (entries Y) width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
       pose proof (intervals_sound false (l' :: l'' :: below') (inputs l) (map fst k) E O' W') as IS.
       destruct (intervals P sign whole made h false (l' :: l'' :: below') (inputs l) (map fst k)) as [known| |]; cbn [bind]; auto.
       destruct (nest_above P made h (attribute_rows (count P) width2 first) width2 (l' :: l'' :: below') (inputs l) k) as [[v [k' own]]| |] eqn:EN; cbn [bind]; auto.
@@ -347,7 +351,7 @@ Section OneLeaf.
         destruct IH as (IH1 & IH2 & IH3). cbn [fst snd]. apply each_one_got in EA.
         assert (zsum relaxed fst + objective_value (l' :: l'' :: below') Y (inputs l) (map snd relaxed) <=
           zsum k' (fun e => against (ids (inputs l)) (snd e) (fun i => zpassed (l' :: l'' :: below') i (zpre (l' :: l'' :: below') Y (fst e) i)))) as RX.
-        { unfold objective_value. rewrite zsum_map. clear - EA K. induction EA as [|a [c e'] la lb G EA IHe]; [cbn; lia|]. rewrite !zsum_cons. cbn [fst snd].
+        { unfold zobjective. rewrite zsum_map. clear - EA K. induction EA as [|a [c e'] la lb G EA IHe]; [cbn; lia|]. rewrite !zsum_cons. cbn [fst snd].
           specialize (K a). rewrite G in K. lia. }
         destruct (either own below_ns) as [ns| |] eqn:EE; cbn [bind]; auto; [|unfold either in EE; destruct (joints own), (joints below_ns); discriminate].
         assert (proper_nest h width2 ns /\ zsum F (nest_loss P first h ns) = zsum F (nest_loss P first h own) + zsum F (nest_loss P first h below_ns)) as [NP NL].

@@ -27,15 +27,32 @@ Definition passed_on (net : network Q) (i : Z) (z : Q) : Q :=
   | [] => z
   end.
 
-(* The pre-activation of unit j of node m in the last layer, on attributes X; without layers, the attribute itself. *)
-Fixpoint preactivation (net : network Q) (X : Z -> Z -> bool) (m j : Z) : Q :=
+(* What the first layer reads: a number for each node and attribute. *)
+Definition rows := Z -> Z -> Q.
+Definition numbers (X : Z -> Z -> bool) : rows := fun n d => if X n d then 1 else 0.
+
+(* The pre-activation of unit j of node m in the last layer, on rows X; without layers, the attribute itself. *)
+Fixpoint preactivation (net : network Q) (X : rows) (m j : Z) : Q :=
   match net with
-  | [] => if X m j then 1 else 0
+  | [] => X m j
   | last :: below =>
       bias last m j +
       sum (terms last) (fun t => sum (operator t m) (fun entry => snd entry *
         sum (ids (inputs last)) (fun i => passed_on below i (preactivation below X (fst entry) i) * weight t i j)))
   end.
+
+(* Node t keeps class y of `classes` whatever rows an attacker makes; or loses it to another class (or ties with it). *)
+Definition robust (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  forall X, made X -> forall other, (0 <= other < classes)%Z -> other <> y -> preactivation net X t other < preactivation net X t y.
+Definition broken (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  exists X other, made X /\ (0 <= other < classes)%Z /\ other <> y /\ preactivation net X t y < preactivation net X t other.
+Definition tied (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  exists X other, made X /\ (0 <= other < classes)%Z /\ other <> y /\ preactivation net X t y == preactivation net X t other.
+
+(* Class y is the predicted one on the rows of the graph: the largest logit, the smallest number among equals. *)
+Definition predicted (net : network Q) (X : rows) (classes t y : Z) : Prop :=
+  (0 <= y < classes)%Z /\ forall other, (0 <= other < classes)%Z -> other <> y ->
+  preactivation net X t other < preactivation net X t y \/ (preactivation net X t other == preactivation net X t y /\ (y < other)%Z).
 
 (* Who may flip what: the attributes, the flips permitted, at most `total` flips in all and at most `each n` of node n. *)
 Record problem := { attributes : Z -> Z -> bool; count : Z; permitted : Z -> Z -> bool; total : Z; each : Z -> Z }.
@@ -52,17 +69,32 @@ Definition admissible (P : problem) (F : list flip) : Prop :=
 Definition flipped (X : Z -> Z -> bool) (F : list flip) (n d : Z) : bool :=
   if existsb (same (n, d)) F then negb (X n d) else X n d.
 
-Definition logit (net : network Q) (P : problem) (F : list flip) : Z -> Z -> Q := preactivation net (flipped (attributes P) F).
+(* The rows that an attacker makes by flips. *)
+Definition by_flips (P : problem) (X : rows) : Prop := exists F, admissible P F /\ X = numbers (flipped (attributes P) F).
 
-(* Node t keeps class y of `classes` whatever admissible flips are made; or loses it to another class (or ties with it). *)
-Definition robust (net : network Q) (P : problem) (classes t y : Z) : Prop :=
-  forall F, admissible P F -> forall other, (0 <= other < classes)%Z -> other <> y -> logit net P F t other < logit net P F t y.
-Definition broken (net : network Q) (P : problem) (classes t y : Z) : Prop :=
-  exists F other, admissible P F /\ (0 <= other < classes)%Z /\ other <> y /\ logit net P F t y < logit net P F t other.
-Definition tied (net : network Q) (P : problem) (classes t y : Z) : Prop :=
-  exists F other, admissible P F /\ (0 <= other < classes)%Z /\ other <> y /\ logit net P F t y == logit net P F t other.
+(* Rows divided by their sums: each attribute that a node has is read as the share of the number of those that it has. *)
+Definition divided_by (share : Z -> Q) (count : Z) (X : Z -> Z -> bool) : rows :=
+  fun n d => if X n d then share (Z.of_nat (length (filter (X n) (ids count)))) else 0.
+Definition by_flips_divided (P : problem) (share : Z -> Q) (X : rows) : Prop :=
+  exists F, admissible P F /\ X = divided_by share (count P) (flipped (attributes P) F).
 
-(* Class y is the predicted one: the largest logit without flips, the smallest number among equals. *)
-Definition predicted (net : network Q) (P : problem) (classes t y : Z) : Prop :=
-  (0 <= y < classes)%Z /\ forall other, (0 <= other < classes)%Z -> other <> y ->
-  logit net P [] t other < logit net P [] t y \/ (logit net P [] t other == logit net P [] t y /\ (y < other)%Z).
+(* Categories: attributes with a group from 0 to groups-1, of which a row has one, or none if a row of the graph has none. The
+   attacker puts other categories into rows: at most `total` in all and at most `each n` into row n. *)
+Record grouping := { group_of : Z -> Z; groups : Z; nodes_of : Z }.
+Definition lacks (P : problem) (G : grouping) (X : Z -> Z -> bool) (n g : Z) : Prop :=
+  forall d, (0 <= d < count P)%Z -> group_of G d = g -> X n d = false.
+Definition differs (P : problem) (G : grouping) (Y : Z -> Z -> bool) (n g : Z) : bool :=
+  existsb (fun d => Z.eqb (group_of G d) g && xorb (attributes P n d) (Y n d)) (ids (count P)).
+Definition changed (P : problem) (G : grouping) (Y : Z -> Z -> bool) (n : Z) : list Z := filter (differs P G Y n) (ids (groups G)).
+
+Definition recategorised (P : problem) (G : grouping) (Y : Z -> Z -> bool) : Prop :=
+  (forall n d, Y n d <> attributes P n d ->
+    (0 <= n < nodes_of G)%Z /\ (0 <= d < count P)%Z /\ (0 <= group_of G d < groups G)%Z /\ permitted P n d = true) /\
+  (forall n g d e, (0 <= n < nodes_of G)%Z -> (0 <= g < groups G)%Z -> (0 <= d < count P)%Z -> (0 <= e < count P)%Z ->
+    group_of G d = g -> group_of G e = g -> Y n d = true -> Y n e = true -> d = e) /\
+  (forall n g, (0 <= n < nodes_of G)%Z -> (0 <= g < groups G)%Z -> lacks P G Y n g ->
+    exists m, (0 <= m < nodes_of G)%Z /\ lacks P G (attributes P) m g) /\
+  (forall n, (0 <= n < nodes_of G)%Z -> changed P G Y n = [] \/ Z.of_nat (length (changed P G Y n)) <= each P n)%Z /\
+  (Z.of_nat (length (flat_map (changed P G Y) (ids (nodes_of G)))) <= total P)%Z.
+
+Definition by_categories (P : problem) (G : grouping) (X : rows) : Prop := exists Y, recategorised P G Y /\ X = numbers Y.

@@ -26,19 +26,23 @@ Definition receive (width : Z) (l : layer Z) (sent : list (term Z * table (list 
 
 Definition sources (l : list (Z * Z)) : list Z := map fst l.
 
-Fixpoint forward (net : network Z) (X : Z -> Z -> bool) (width : Z) (wanted : list Z) : table (list Z) :=
+(* What rows of 0/1 attributes send: of so many attributes, those that a node has. *)
+Definition plain_rows (X : Z -> Z -> bool) (size n : Z) : list (Z * Z) := map (fun d => (d, 1)) (filter (X n) (ids size)).
+
+Fixpoint zforward (net : network Z) (read : Z -> Z -> list (Z * Z)) (width : Z) (wanted : list Z) : table (list Z) :=
   match net with
   | [] => tabulate (fun _ => []) []
   | l :: below =>
       let senders t := flat_map (fun m => sources (operator t m)) wanted in
-      let inner := forward below X (inputs l) (flat_map senders (terms l)) in
+      let inner := zforward below read (inputs l) (flat_map senders (terms l)) in
       let values n := match below with
-        | [] => map (fun d => (d, 1)) (filter (X n) (ids (inputs l)))
+        | [] => read (inputs l) n
         | _ => filter (fun p => negb (Z.eqb (snd p) 0)) (map (fun p => (fst p, zpassed below (fst p) (snd p))) (combine (ids (inputs l)) (get inner n)))
         end in
       let sent := map (fun t => (t, tabulate (messages t width values) (senders t))) (terms l) in
       tabulate (receive width l sent) wanted
   end.
+Notation forward net X := (zforward net (plain_rows X)).
 
 (* The first layer, made ready: of each unit and term the weights of all attributes, rising, and with their signs changed, rising. *)
 Record column := { rising : list (Z * Z); turned : list (Z * Z) }.

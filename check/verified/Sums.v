@@ -126,6 +126,14 @@ Proof.
   - destruct (Z.eqb_spec a d); subst; [contradiction|]. rewrite IH; auto.
 Qed.
 
+(* Only one element counts. *)
+Lemma zsum_single {A} (l : list A) a f : NoDup l -> In a l -> (forall b, In b l -> b <> a -> f b = 0) -> zsum l f = f a.
+Proof.
+  induction l as [|b l IH]; intros ND I H; [destruct I|]. inversion ND as [|? ? NI ND']; subst. rewrite zsum_cons. destruct I as [->|I].
+  - rewrite zsum_zero; [lia|]. intros x Hx. apply H; [right; exact Hx|]. intros ->. contradiction.
+  - rewrite (H b (or_introl eq_refl)), IH; auto; [intros x Hx; apply H; right; exact Hx|]. intros ->. contradiction.
+Qed.
+
 Lemma zsum_key {B} (l : list (Z * B)) n b f :
   NoDup (map fst l) -> In (n, b) l -> zsum l (fun e => if Z.eqb (fst e) n then f e else 0) = f (n, b).
 Proof.

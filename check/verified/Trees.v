@@ -4,8 +4,12 @@ From Verified Require Import Spec Sums Tables Rules Integers Checker.
 Import ListNotations.
 Open Scope Z_scope.
 
+(* A condition on a row: of its attributes at most so many are added (or removed), or more. *)
+Record condition := { on_row : Z; on_removals : bool; at_most : Z; exceeded : bool }.
+
 Inductive splits :=
 | Hinted (h : hints)
+| Row (n : Z) (removed : bool) (most : Z) (few many : splits)
 | Flip (f : flip) (without made : splits)
 | Unit (number n i : Z) (active inactive : splits).
 
@@ -18,6 +22,16 @@ Definition make (P : problem) (f : flip) : problem :=
      permitted := fun n d => if same (n, d) f then false else permitted P n d;
      total := total P - 1; each := fun n => if Z.eqb n (fst f) then each P n - 1 else each P n |}.
 
+(* Flips of the same row that exclude each other: once one is made, the others are not. *)
+Definition exclude (rivals : Z -> Z -> bool) (P : problem) (f : flip) : problem :=
+  {| attributes := attributes P; count := count P;
+     permitted := fun n d => if Z.eqb n (fst f) && rivals (snd f) d then false else permitted P n d; total := total P; each := each P |}.
+(* What a condition leaves to the other flips, once one is made. *)
+Definition relieved (P : problem) (f : flip) (c : condition) : condition :=
+  {| on_row := on_row c; on_removals := on_removals c; exceeded := exceeded c;
+     at_most := if Z.eqb (on_row c) (fst f) && Bool.eqb (attributes P (fst f) (snd f)) (on_removals c) then at_most c - 1 else at_most c |}.
+Definition no_rivals : Z -> Z -> bool := fun _ _ => false.
+
 Definition signs := Z -> Z -> Z -> option bool.
 Definition no_signs : signs := fun _ _ _ => None.
 Definition know (s : signs) (number n i : Z) (side : bool) : signs :=
@@ -25,8 +39,12 @@ Definition know (s : signs) (number n i : Z) (side : bool) : signs :=
 
 Definition bounds := Z -> Z -> option (list (Z * Z)).
 
-(* What is computed once for all nodes. *)
-Record prepared := { of_net : network Z; classes : Z; attribute_count : Z; width2 : Z; made_ready : list ready; weight_rows : list (Z * (list (list Z) * Z)) }.
+(* What is computed once for all nodes, and how: flips that exclude each other, what rows send, the bound of a leaf, and intervals. *)
+Record prepared := {
+  of_net : network Z; classes : Z; attribute_count : Z; rivals : Z -> Z -> bool;
+  sends : (Z -> Z -> bool) -> Z -> Z -> list (Z * Z);
+  bound_of : problem -> list condition -> signs -> bounds -> hints -> network Z -> Z -> objective -> result Z;
+  intervals_of : problem -> bounds -> hints -> bool -> network Z -> Z -> list Z -> result (list (Z * list (Z * Z))) }.
 
 Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
   match net with
@@ -34,12 +52,16 @@ Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
   | l :: below => match below with [] => Some (l, top) | _ => bottom below (inputs l) end
   end.
 
-Definition prepare (net : network Z) (classes size : Z) : option prepared :=
+Definition prepare (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool) : option prepared :=
   match bottom net classes with
   | Some (first, width) =>
       if Z.eqb (inputs first) size
-      then Some {| of_net := net; classes := classes; attribute_count := size; width2 := width; made_ready := all_ready size width first;
-                   weight_rows := attribute_rows size width first |}
+      then
+        let ready := all_ready size width first in
+        let rows := attribute_rows size width first in
+        Some {| of_net := net; classes := classes; attribute_count := size; rivals := rivals; sends := plain_rows;
+                bound_of := fun P _ s whole h => bound P s whole ready h rows width;
+                intervals_of := fun P whole h => intervals P no_signs whole ready h |}
       else None
   | None => None
   end.
@@ -47,17 +69,17 @@ Definition prepare (net : network Z) (classes size : Z) : option prepared :=
 Section Judge.
   Variable p : prepared.
 
-  Definition target_bound (P : problem) (s : signs) (whole : bounds) (h : hints) (net : network Z) (width : Z) (o : objective) : result Z :=
-    bound P s whole (made_ready p) h (weight_rows p) (width2 p) net width o.
-
-  Fixpoint tree_holds (P : problem) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
+  Fixpoint tree_holds (P : problem) (C : list condition) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
     match t with
-    | Hinted h => match target_bound P s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
+    | Hinted h => match bound_of p P C s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
     | Flip f without made =>
-        tree_holds (forbid P f) s whole o without &&
-        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (make P f) s whole o made)
+        tree_holds (forbid P f) C s whole o without &&
+        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (exclude (rivals p) (make P f) f) (map (relieved P f) C) s whole o made)
+    | Row n removed most few many =>
+        let limit more := {| on_row := n; on_removals := removed; at_most := most; exceeded := more |} in
+        tree_holds P (limit false :: C) s whole o few && tree_holds P (limit true :: C) s whole o many
     | Unit number n i active inactive =>
-        tree_holds P (know s number n i true) whole o active && tree_holds P (know s number n i false) whole o inactive
+        tree_holds P C (know s number n i true) whole o active && tree_holds P C (know s number n i false) whole o inactive
     end.
 
   (* Coefficient c for one unit of a node. *)
@@ -77,19 +99,19 @@ Section Judge.
 
   Definition raise_low (P : problem) (whole : bounds) (net : network Z) (width n i : Z) (low : Z) (h : Z * hints) : Z :=
     if Z.ltb 0 (fst h) then
-      match target_bound P no_signs whole (snd h) net width (one_unit width n i (fst h)) with
+      match bound_of p P [] no_signs whole (snd h) net width (one_unit width n i (fst h)) with
       | Got b => Z.max low (- ((- b) / fst h)) | _ => low end
     else low.
   Definition lower_high (P : problem) (whole : bounds) (net : network Z) (width n i : Z) (high : Z) (h : Z * hints) : Z :=
     if Z.ltb 0 (fst h) then
-      match target_bound P no_signs whole (snd h) net width (one_unit width n i (- fst h)) with
+      match bound_of p P [] no_signs whole (snd h) net width (one_unit width n i (- fst h)) with
       | Got b => Z.min high ((- b) / fst h) | _ => high end
     else high.
 
   Definition line_bounds (P : problem) (whole : bounds) (l : bounds_line) : option (list (Z * Z)) :=
     match layers_from (of_net p) (classes p) (at_layer l) with
     | Some (net, width) =>
-        match intervals P no_signs whole (made_ready p) (with_reach l) (Z.leb 4 (at_layer l)) net width [at_node l] with
+        match intervals_of p P whole (with_reach l) (Z.leb 4 (at_layer l)) net width [at_node l] with
         | Got [(n, b)] =>
             if Z.eqb n (at_node l) then
               Some (map (fun q =>
@@ -118,8 +140,11 @@ Section Judge.
     distinct F && forallb (fun f => permitted P (fst f) (snd f) && Z.leb 0 (snd f) && Z.ltb (snd f) (count P)) F &&
     Z.leb (size F) (total P) && forallb (fun f => Z.leb (size (of_node (fst f) F)) (each P (fst f))) F.
 
+  Definition are_apart (F : list flip) : bool :=
+    forallb (fun f => forallb (fun g => negb (Z.eqb (fst f) (fst g) && rivals p (snd f) (snd g)) || same f g) F) F.
+
   Definition logits (P : problem) (t : Z) (F : list flip) : list (Z * Z) :=
-    combine (ids (classes p)) (get (forward (of_net p) (flipped (attributes P) F) (classes p) [t]) t).
+    combine (ids (classes p)) (get (zforward (of_net p) (sends p (flipped (attributes P) F)) (classes p) [t]) t).
   Definition logit_of (l : list (Z * Z)) (y : Z) : option Z :=
     match List.find (fun e => Z.eqb (fst e) y) l with Some e => Some (snd e) | None => None end.
   Definition is_predicted (P : problem) (t y : Z) : bool :=
@@ -136,7 +161,7 @@ Section Judge.
     Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (classes p) &&
     forallb (fun other => Z.eqb other y ||
       match List.find (fun e => Z.eqb (fst e) other) trees with
-      | Some e => tree_holds P no_signs whole (margin t y other scale) (snd e)
+      | Some e => tree_holds P [] no_signs whole (margin t y other scale) (snd e)
       | None => false
       end) (ids (classes p)).
 
@@ -145,7 +170,7 @@ Section Judge.
       match c with
       | Robust scale trees => if robust_holds P whole t y scale trees then Some IsRobust else None
       | Witness other F =>
-          if is_admissible P F && negb (Z.eqb other y) && (negb by_prediction || is_predicted P t y) then
+          if is_admissible P F && are_apart F && negb (Z.eqb other y) && (negb by_prediction || is_predicted P t y) then
             let l := logits P t F in
             match logit_of l y, logit_of l other with
             | Some a, Some b => if Z.ltb a b then Some IsBroken else if Z.eqb a b then Some IsTied else None

@@ -1,7 +1,7 @@
 (* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
 
-   Trusted here: that the statement is read as it is written (`statement`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the extracted
-   `to_integer` (`network`), that it is asked about existing nodes and, where classes are labels, about these, and that what is
+   Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the
+   extracted `to_integer` (`network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, and that what is
    printed is what `judge` said. Hints, trees and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
@@ -34,25 +34,34 @@ let at list i = if N.fits_int i && N.sign i >= 0 && N.to_int i < Array.length li
 (* The statement, floats still as their bits. *)
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
 type statement = {
-  nodes : int; attributes : int; present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
-  total : N.t; each : N.t array; direction : string; frozen : bool array; labels : int option array option } (* the class to keep: predicted, or these *)
+  nodes : int; attributes : int; targets : int; (* rows of logits that are classified: nodes, or graphs *)
+  present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
+  total : N.t; each : N.t array; direction : string; frozen : bool array;
+  shares : N.t array option; (* where rows are divided: by the number of attributes that a node has, what each of them is read as *)
+  categories : int array option; (* the group of each attribute, -1 where it is in none *)
+  labels : int option array option } (* the class to keep: predicted, or these *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
-let by_rule rule nodes neighbours =
-  let itself = match rule with "gcn" | "mean+self" | "sum+self" | "identity" -> true | "gcn-self" | "mean" | "sum" -> false | _ -> wrong ("an unknown rule '" ^ rule ^ "'") in
-  let row n = List.sort_uniq compare ((if itself then [n] else []) @ (if rule = "identity" then [] else neighbours.(n))) in
-  let rows = Array.init nodes row in
+let by_rule rule nodes neighbours batch =
+  let rows = match rule, batch with
+    | ("pool-sum" | "pool-mean"), Some graphs ->
+        let rows = Array.make nodes [] in
+        for n = nodes - 1 downto 0 do rows.(graphs.(n)) <- n :: rows.(graphs.(n)) done;
+        rows
+    | _ ->
+        let itself = match rule with "gcn" | "mean+self" | "sum+self" | "identity" -> true | "gcn-self" | "mean" | "sum" -> false | _ -> wrong ("an unknown rule '" ^ rule ^ "'") in
+        Array.init nodes (fun n -> List.sort_uniq compare ((if itself then [n] else []) @ (if rule = "identity" then [] else neighbours.(n)))) in
   let count n = List.length rows.(n) in
   let known = Hashtbl.create 256 in
   let once key f = match Hashtbl.find_opt known key with Some x -> x | None -> let x = f () in Hashtbl.add known key x; x in
   let entry i j = match rule with
     | "gcn" | "gcn-self" -> once (count i, count j) (fun () -> reciprocal_root (N.of_int (count i)) (N.of_int (count j)))
-    | "mean" | "mean+self" -> once (count i, 0) (fun () -> reciprocal (N.of_int (count i)))
+    | "mean" | "mean+self" | "pool-mean" -> once (count i, 0) (fun () -> reciprocal (N.of_int (count i)))
     | _ -> once (1, 0) (fun () -> reciprocal N.one) in
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 2" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 4" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -65,13 +74,18 @@ let statement () =
   let entry w = let n = int w in if n >= nodes then wrong "a node is out of range"; (n, bits w) in
   let neighbour w = let n = int w in if n >= nodes then wrong "a node is out of range"; n in
   let neighbours = array nodes (fun () -> all neighbour (words (read_line ()))) in
+  let batch = match all neighbour (headed "batch") with
+    | [] -> None
+    | list when List.length list = nodes -> Some (Array.of_list list)
+    | _ -> wrong "not one graph for each node" in
+  let targets = match batch with None -> nodes | Some graphs -> 1 + Array.fold_left max (-1) graphs in
   let operators = array (int (headed "operators")) (fun () ->
     let rule = word (headed "operator") in
     let stated = array nodes (fun () -> all entry (words (read_line ()))) in
     if rule <> "given" then begin
       let same (n, x) (m, y) = n = m && N.equal x y in
       let check n row = if not (List.length row = List.length stated.(n) && List.for_all2 same row stated.(n)) then wrong ("an entry is not that of the rule " ^ rule) in
-      Array.iteri check (by_rule rule nodes neighbours)
+      Array.iteri check (by_rule rule nodes neighbours batch)
     end;
     stated) in
   let row count () = let w = words (read_line ()) in let list = Array.init count (fun _ -> bits w) in if not (is_end w) then wrong "a row is too long"; list in
@@ -96,10 +110,22 @@ let statement () =
   if Array.length each <> nodes then wrong "not one local budget for each node";
   let frozen = Array.make attributes false in
   List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen"));
+  let group w = match word w with "-" -> -1 | text -> (match int_of_string_opt text with Some g when g >= 0 -> g | _ -> wrong "a group is no number") in
+  let categories = match all group (headed "groups") with
+    | [] -> None
+    | list when List.length list = attributes && direction = "both" -> Some (Array.of_list list)
+    | _ -> wrong "not one group for each attribute, or a direction" in
+  (* The float nearest to 1 / max(c, 1). *)
+  let shares = match word (headed "rows") with
+    | "plain" -> None
+    | "32" when attributes < 1 lsl 24 -> Some (Array.init (attributes + 1) (fun c -> reciprocal32 (N.of_int (max c 1))))
+    | "64" -> Some (Array.init (attributes + 1) (fun c -> reciprocal (N.of_int (max c 1))))
+    | _ -> wrong "rows are neither plain nor divided in 32 or 64 bits" in
+  if shares <> None && categories <> None then wrong "categories that are divided";
   let w = headed "classes" in
   let label w = match word w with "-" -> None | text -> (match int_of_string_opt text with Some y -> Some y | None -> wrong "a label is no number") in
   let labels = match word w with "predicted" -> None | "labels" -> Some (Array.init nodes (fun _ -> label w)) | _ -> wrong "an unknown convention" in
-  { nodes; attributes; present; operators; layers; total; each; direction; frozen; labels }
+  { nodes; attributes; targets; present; operators; layers; total; each; direction; frozen; shares; categories; labels }
 
 let problem s =
   let has n d = Char.code (Bytes.get s.present.(n) (d / 8)) land (1 lsl (d mod 8)) <> 0 in
@@ -112,6 +138,10 @@ let problem s =
       not s.frozen.(d) && (match s.direction with "add" -> not (has n d) | "remove" -> has n d | _ -> true)));
     total = s.total; each = (fun n -> Option.value (at s.each n) ~default:N.zero) }
 
+let grouping s of_attribute =
+  { group_of = (fun d -> N.of_int (Option.value (at of_attribute d) ~default:(-1)));
+    groups = N.of_int (1 + Array.fold_left max (-1) of_attribute); nodes_of = N.of_int s.nodes }
+
 (* Scales. Which ones are chosen is of no importance: `to_integer` refuses what does not become an integer. *)
 let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
 let least_exponent bits = if N.sign (mantissa bits) = 0 then 0 else N.to_int (exponent bits) + tail (mantissa bits)
@@ -122,6 +152,7 @@ let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | Non
 (* The integer network, the last layer first, and the scale of every representation from the second on. *)
 let network s =
   let scales = Array.make (List.length s.layers + 2) 0 in
+  Option.iter (fun shares -> scales.(1) <- - finest shares) s.shares;
   let layer number (l : stored) =
     let a = - Array.fold_left (fun least k -> Array.fold_left (List.fold_left (fun least (_, x) -> min least (least_exponent x))) least s.operators.(k)) 0 l.operators in
     let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
@@ -129,7 +160,7 @@ let network s =
     let below = scales.(number) in
     let w = max w (b - below - a) in
     (* Room for prices between the multiples of what layer 1 consists of. *)
-    let w = if number = 1 then max (w + 32) (64 - a) else w in
+    let w = if number = 1 then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
     scales.(number + 1) <- below + a + w;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
@@ -220,17 +251,22 @@ let cook scales top room (r : raw) : hints =
     nested = (fun n j -> Hashtbl.find_all nested (n, j));
     price = prices (room + scales.(top)) r.prices }
 
-type raw_tree = RawLeaf of raw | RawFlip of flip * raw_tree * raw_tree | RawUnit of N.t * N.t * N.t * raw_tree * raw_tree
+type raw_tree = RawLeaf of raw | RawRow of N.t * bool * N.t * raw_tree * raw_tree | RawFlip of flip * raw_tree * raw_tree | RawUnit of N.t * N.t * N.t * raw_tree * raw_tree
 let rec raw_tree w = match word w with
   | "L" -> RawLeaf (raw w)
+  | "R" ->
+      let n = id w in let most = id w in
+      let removed = match word w with "added" -> false | "removed" -> true | _ -> wrong "neither added nor removed" in
+      let first = raw_tree w in RawRow (n, removed, most, first, raw_tree w)
   | "F" -> let n = id w in let d = id w in let first = raw_tree w in RawFlip ((n, d), first, raw_tree w)
   | "U" -> let l = id w in let n = id w in let j = id w in let first = raw_tree w in RawUnit (l, n, j, first, raw_tree w)
   | other -> wrong ("'" ^ other ^ "' is no part of a tree")
 let rec tree_room scales top = function
   | RawLeaf r -> room scales top r
-  | RawFlip (_, a, b) | RawUnit (_, _, _, a, b) -> max (tree_room scales top a) (tree_room scales top b)
+  | RawRow (_, _, _, a, b) | RawFlip (_, a, b) | RawUnit (_, _, _, a, b) -> max (tree_room scales top a) (tree_room scales top b)
 let rec cook_tree scales top room = function
   | RawLeaf r -> Hinted (cook scales top room r)
+  | RawRow (n, removed, most, a, b) -> Row (n, removed, most, cook_tree scales top room a, cook_tree scales top room b)
   | RawFlip (f, a, b) -> Flip (f, cook_tree scales top room a, cook_tree scales top room b)
   | RawUnit (l, n, j, a, b) -> Unit (l, n, j, cook_tree scales top room a, cook_tree scales top room b)
 
@@ -251,7 +287,15 @@ let () =
     let top = Array.length scales - 1 in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
     let p = problem s in
-    let prepared = match prepare net classes p.count with Some prepared -> prepared | None -> wrong "the first layer does not take the attributes" in
+    let prepared, p = match s.categories, s.shares with
+      | None, Some shares ->
+          let shares = Array.map (integer scales.(1)) shares in
+          let share count = Option.value (at shares count) ~default:N.zero in
+          (match prepare_rows net classes p.count share with Some prepared -> (prepared, p) | None -> wrong "the first layer does not take the attributes")
+      | None, None -> (match prepare net classes p.count no_rivals with Some prepared -> (prepared, p) | None -> wrong "the first layer does not take the attributes")
+      | Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
+          | Some found -> found
+          | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
     print_endline "ready";
     let whole = ref no_bounds in
     let answer (w : words) = match word w with
@@ -263,7 +307,7 @@ let () =
       | "node" ->
           let node = int w in
           let reference = int w in
-          if node >= s.nodes then wrong "there is no such node";
+          if node >= s.targets then wrong "there is no such node";
           (match s.labels with Some labels when labels.(node) <> Some reference -> wrong "the class is not the label" | _ -> ());
           let t = N.of_int node and y = N.of_int reference in
           let claim = match word w with

@@ -108,6 +108,10 @@ pub struct AreaCounts {
     pub false_claims: AtomicU64,
     /// Of those, accepted.
     pub accepted: AtomicU64,
+    /// Proofs shown to the verified checker.
+    pub verified: AtomicU64,
+    /// Of those, accepted by it.
+    pub confirmed: AtomicU64,
     /// Nanoseconds of processor time.
     pub nanoseconds: AtomicU64,
     /// Findings; slow searches are not counted.
@@ -127,6 +131,9 @@ impl fmt::Display for AreaCounts {
         write!(f, "problems {} nodes {} own proofs {}", of(&self.problems), of(&self.nodes), of(&self.own))?;
         let (shown, wrong, accepted) = (of(&self.shown), of(&self.false_claims), of(&self.accepted));
         write!(f, " tampered or forged {shown} (false claims {wrong}, accepted {accepted})")?;
+        if of(&self.verified) > 0 {
+            write!(f, " verified {} (accepted {})", of(&self.verified), of(&self.confirmed))?;
+        }
         if of(&self.executions) > 0 {
             write!(f, " executions {}", of(&self.executions))?;
         }

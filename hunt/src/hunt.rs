@@ -213,7 +213,8 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let categories = area == Area::Categories;
             match terms::generate::generate(settings.seed, number, components, numbers, normalisation, categories) {
                 Ok(case) if area != Area::Deployed => {
-                    terms::look::look(area, &case, attacks(components), &mut random, counts.area(area))
+                    let verified = settings.verified.as_deref();
+                    terms::look::look(area, &case, attacks(components), verified, &mut random, counts.area(area))
                 }
                 Ok(case) => deployed::look::look(&case, attacks(components) + 1, &mut random, counts.area(area)),
                 // A description that is refused: a bug of the generator or of the reader.
@@ -230,7 +231,8 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                 records.extend(match terms::graphs::generate(settings.seed, number * 16 + part) {
                     Ok(case) => {
                         let attacks = usize::from(settings.attacked > 0 && random.below(settings.attacked.min(4)) == 0);
-                        terms::look::look(area, &case, attacks, &mut random, counts.area(area))
+                        let verified = settings.verified.as_deref();
+                        terms::look::look(area, &case, attacks, verified, &mut random, counts.area(area))
                     }
                     Err(problem) => {
                         let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));

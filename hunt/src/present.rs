@@ -179,6 +179,9 @@ pub fn answers<P>(read: impl FnOnce() -> Option<P>, check: impl FnOnce(&P) -> Re
     }
 }
 
+/// What the verified checker says of a text: a verdict, or that it is rejected; an error where it does not answer.
+pub type Asked<'a> = dyn Fn(&str) -> Result<Option<Verdict>, String> + 'a;
+
 /// A statement with its two checkers and the truth about it.
 pub struct Presenter<'a> {
     /// What rounded and exact arithmetic say of a line; `None` where it cannot be read.
@@ -189,6 +192,8 @@ pub struct Presenter<'a> {
     pub robust: &'a [Robust],
     /// Makes a record of kind, node, message and line.
     pub keep: &'a dyn Fn(Kind, usize, String, &str) -> Record,
+    /// The verified checker, where it is asked as well.
+    pub verified: Option<&'a Asked<'a>>,
     /// Counts of the area.
     pub counts: &'a AreaCounts,
 }
@@ -215,6 +220,21 @@ impl Presenter<'_> {
         Counts::add(&self.counts.false_claims, usize::from(!truth));
         if (rounded.is_ok() || exactly.is_ok()) && !truth {
             report(Kind::Accepted, format!("accepted (rounded {rounded:?}, exactly {exactly:?}), which is false"));
+        }
+        if let Some(ask) = self.verified {
+            let answer = ask(&text);
+            Counts::add(&self.counts.verified, 1);
+            Counts::add(&self.counts.confirmed, usize::from(matches!(answer, Ok(Some(_)))));
+            match answer {
+                Ok(Some(verdict)) if !truth => {
+                    report(Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false"));
+                }
+                Ok(None) if rounded.is_ok() => {
+                    report(Kind::Disagreement, "accepted, but not by the verified checker".into());
+                }
+                Ok(_) => {}
+                Err(problem) => report(Kind::Crash, format!("verified checker: {problem}")),
+            }
         }
         match rounded {
             Ok(_) => {

@@ -35,11 +35,11 @@ __version__: str = _native.build()["version"]
 
 
 def __getattr__(name: str) -> Any:
-    """`gcnproof.distributed` is there without an import of its own; Ray is imported when a run begins."""
-    if name == "distributed":
+    """`gcnproof.distributed` and `gcnproof.torch` are there without an import of their own; Ray is imported when a run begins."""
+    if name in ("distributed", "torch"):
         import importlib
 
-        return importlib.import_module(f"{__name__}.distributed")
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

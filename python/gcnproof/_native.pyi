@@ -7,6 +7,7 @@ import numpy as np
 
 __all__ = [
     "RULES",
+    "Certificates",
     "Gathering",
     "Graph",
     "Network",
@@ -16,6 +17,7 @@ __all__ = [
     "check",
     "collective",
     "interrupt",
+    "loss_settings",
     "read_model",
     "report",
     "study",
@@ -25,6 +27,24 @@ __all__ = [
 
 #: The rules of a check, as the commands tell them.
 RULES: str
+
+#: The arrays of a layer: the weights of its terms, None for the identity, and its bias.
+_Layer: TypeAlias = tuple[list[np.ndarray | None], np.ndarray | None]
+
+def loss_settings(kind: str) -> tuple[float, float, float]: ...
+
+@final
+class Certificates:
+    """A network whose numbers change from step to step, an attacker and a loss."""
+
+    def __new__(
+        cls, graph: Graph, network: Network, attack: dict[str, Any], charging: dict[str, Any], threads: int | None
+    ) -> Certificates: ...
+    @property
+    def targets(self) -> int: ...
+    def evaluate(
+        self, layers: list[_Layer], chosen: dict[str, Any], gradient: bool
+    ) -> tuple[float, np.ndarray, np.ndarray, list[_Layer] | None]: ...
 
 @final
 class Graph:

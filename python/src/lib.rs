@@ -14,6 +14,7 @@ mod objects;
 mod question;
 mod rows;
 mod runs;
+mod training;
 
 use pyo3::prelude::*;
 
@@ -37,6 +38,8 @@ mod _native {
     use crate::rows::Rows;
     #[pymodule_export]
     use crate::runs::{report, study, train, validate};
+    #[pymodule_export]
+    use crate::training::{Certificates, loss_settings};
 
     use super::*;
 

@@ -21,6 +21,12 @@ impl Gradient {
     }
 }
 
+/// The part of a bias' gradient that belongs to a node: its own row where each node has one, else the only one.
+#[inline]
+pub(crate) fn bias_row(bias: &mut [f64], width: usize, node: usize) -> &mut [f64] {
+    if bias.len() == width { bias } else { &mut bias[node * width..][..width] }
+}
+
 /// `into += factor · from`.
 #[inline]
 pub(crate) fn add_scaled(into: &mut [f64], factor: f64, from: &[f64]) {

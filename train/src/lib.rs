@@ -1,19 +1,22 @@
 //! Robust training: networks that can be proved robust (docs/math.md §9, `docs/training.md`).
 //!
 //! [`trainer`] runs the iterations of a [`schedule`]: each evaluates an [`objective`] – cross entropy through a
-//! [`pass`] of the true network, certificates through [`activation`] bounds and a [`relaxation`] – and its
-//! [`gradient`], and takes a step of [`adam`]. A certificate's formulas and their reverse stand side by side; only
-//! layers' dense weights live in f64, written in single precision. Rounding needs no bookkeeping here: what is trained
-//! is judged by the certifier afterwards.
+//! [`pass`] of the true network, certificates of a [`batch`] through [`activation`] bounds and a [`relaxation`] – and
+//! its [`gradient`], and takes a step of [`adam`]. Networks are sums of terms with and without activation, so that the
+//! same pass serves modules that are trained elsewhere. A certificate's formulas and their reverse stand side by side;
+//! only layers' dense weights live in f64, written in single precision. Rounding needs no bookkeeping here: what is
+//! trained is judged by the certifier afterwards.
 //!
 //! Every sum is reduced in an order of its own, never in that of the threads, and [`random`] has no state: one seed
 //! gives one model.
 
 pub mod activation;
 pub mod adam;
+pub mod batch;
 pub mod checkpoint;
 pub mod error;
 pub mod evaluation;
+mod first_hidden;
 pub mod gradient;
 pub mod log;
 pub mod losses;

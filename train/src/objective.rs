@@ -10,20 +10,17 @@
 //! each plus `½ λ Σ‖W(l)‖²`. Dropout takes inputs of every layer from the cross entropy, and
 //! hidden units from the certificate (attributes are what it is about).
 
-use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::network::Network;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::activation::ActivationBounds;
+use super::batch::{Batches, Charge, Target};
 use super::gradient::{Gradient, add_scaled};
 use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
 use super::pass::{Dropout, Pass, Transposed};
 use super::receptive_field::ReceptiveField;
-use super::relaxation::{Certificate, TargetGradient, Workspace};
 
 /// The fixed part of an objective.
 pub struct Objective<'a> {
@@ -79,7 +76,21 @@ struct Part {
     labelled: bool,
     smallest: f64,
     correct: Option<bool>,
-    gradient: Option<TargetGradient>,
+}
+
+impl Terms {
+    /// What a target is charged for the bounds of its margins, times its share of the batch; nothing where a loss has
+    /// no certificate of such a target.
+    pub fn charge(&self, stage: Loss, labelled: bool, class: usize, bounds: &[f64], share: f64) -> Option<Charge> {
+        let (weight, (value, mut seeds)) = match (stage, labelled) {
+            (Loss::Ce, _) | (Loss::Rce | Loss::Rh, false) => return None,
+            (Loss::Rce, true) => (share, robust_cross_entropy(bounds, class)),
+            (_, true) => (share * self.hinge_weight, hinge(bounds, class, self.margin_labelled)),
+            (_, false) => (share * self.hinge_weight, hinge(bounds, class, self.margin_unlabelled)),
+        };
+        seeds.iter_mut().for_each(|seed| *seed *= weight);
+        Some(Charge { loss: weight * value, seeds })
+    }
 }
 
 impl<'a> Objective<'a> {
@@ -165,61 +176,30 @@ impl<'a> Objective<'a> {
         report: &mut Report,
         gradient: &mut Gradient,
     ) {
-        let reach = ReceptiveField::of(network, batch);
-        let pass = Pass::forward(self.graph, network, &reach, None);
-        let bounds = ActivationBounds::new(self.graph, network, self.budget, &reach, &pass, dropout);
-        let certificate = Certificate {
+        let batches = Batches {
             graph: self.graph,
             network,
             budget: self.budget,
-            attributes: &Attributes::new(&network.layers()[0], self.budget),
-            pass: &pass,
-            intervals: &bounds.intervals,
+            transposed: &self.transposed,
             relaxation: self.terms.relaxation,
             dropout,
         };
         let share = 1.0 / batch.len() as f64;
-        let parts: Vec<Part> = batch
-            .par_iter()
-            .map_init(Workspace::default, |workspace, &node| self.part(&certificate, stage, node, share, workspace))
-            .collect();
+        let is_labelled = |place: usize| self.is_labelled[batch[place] as usize];
+        let targets = batches.evaluate(
+            batch,
+            |place, predicted| if is_labelled(place) { self.label(batch[place]) } else { predicted },
+            |place, class, bounds| self.terms.charge(stage, is_labelled(place), class, bounds, share),
+            stage.is_robust().then_some(gradient),
+        );
+        let part = |(place, target): (usize, &Target)| Part {
+            loss: target.loss,
+            labelled: is_labelled(place),
+            smallest: target.smallest,
+            correct: self.graph.label(batch[place] as usize).map(|label| label as usize == target.predicted),
+        };
+        let parts: Vec<Part> = targets.iter().enumerate().map(part).collect();
         self.summarise(&parts, stage, report);
-        if !stage.is_robust() {
-            return;
-        }
-        let mut upstream = pass.upstream();
-        let mut by_intervals = bounds.intervals.zeros();
-        for target in parts.into_iter().filter_map(|part| part.gradient) {
-            target.add_to(network, &mut upstream[0], &mut by_intervals, gradient);
-        }
-        bounds.reverse(network, &self.transposed, &reach, by_intervals, &mut upstream[0], gradient);
-        // Nothing depends on the layers above directly: the pass is reversed from representation 2 on.
-        pass.reverse(self.graph, network, &self.transposed, &reach, upstream, gradient);
-    }
-
-    fn part(&self, certificate: &Certificate, stage: Loss, node: u32, share: f64, workspace: &mut Workspace) -> Part {
-        let labelled = self.is_labelled[node as usize];
-        let predicted = certificate.pass.predicted(node as usize);
-        let class = if labelled { self.label(node) } else { predicted };
-        let mut loss = 0.0;
-        let (bounds, gradient) = certificate.target(node as usize, class, workspace, |bounds| {
-            let (weight, (value, mut seeds)) = match (stage, labelled) {
-                (Loss::Ce, _) | (Loss::Rce | Loss::Rh, false) => return None,
-                (Loss::Rce, true) => (share, robust_cross_entropy(bounds, class)),
-                (_, true) => (share * self.terms.hinge_weight, hinge(bounds, class, self.terms.margin_labelled)),
-                (_, false) => (share * self.terms.hinge_weight, hinge(bounds, class, self.terms.margin_unlabelled)),
-            };
-            loss = weight * value;
-            seeds.iter_mut().for_each(|seed| *seed *= weight);
-            Some(seeds)
-        });
-        Part {
-            loss,
-            labelled,
-            smallest: bounds.into_iter().fold(f64::INFINITY, f64::min),
-            correct: self.graph.label(node as usize).map(|label| label as usize == predicted),
-            gradient,
-        }
     }
 
     fn summarise(&self, parts: &[Part], stage: Loss, report: &mut Report) {
@@ -236,34 +216,5 @@ impl<'a> Objective<'a> {
             report.accuracy_labelled = share_of(&mut of(true).filter_map(|part| part.correct));
         }
         report.accuracy_unlabelled = share_of(&mut of(false).filter_map(|part| part.correct));
-    }
-}
-
-impl TargetGradient {
-    /// Adds a target's part to the batch's, row by row.
-    fn add_to(
-        self,
-        network: &Network,
-        hidden: &mut [f64],
-        intervals: &mut super::activation::Intervals,
-        gradient: &mut Gradient,
-    ) {
-        let scatter = |into: &mut [f64], nodes: &[u32], width: usize, rows: &[f64]| {
-            for (&node, row) in nodes.iter().zip(rows.chunks_exact(width)) {
-                add_scaled(&mut into[node as usize * width..][..width], 1.0, row);
-            }
-        };
-        scatter(hidden, &self.nodes[0], network.width(2), &self.hidden);
-        for (l, nodes) in (2..network.depth()).zip(&self.nodes) {
-            scatter(&mut intervals.lower[l - 2], nodes, network.width(l), &self.intervals.lower[l - 2]);
-            scatter(&mut intervals.upper[l - 2], nodes, network.width(l), &self.intervals.upper[l - 2]);
-        }
-        for (d, row) in &self.rows {
-            add_scaled(&mut gradient.weight[0][*d as usize * row.len()..][..row.len()], 1.0, row);
-        }
-        for (l, (weight, bias)) in self.weight.iter().zip(&self.bias).enumerate() {
-            add_scaled(&mut gradient.weight[l + 1], 1.0, weight);
-            add_scaled(&mut gradient.bias[l + 1], 1.0, bias);
-        }
     }
 }

@@ -1,19 +1,23 @@
-//! The true network, forward and in reverse: `Ĥ(l+1) = A H W + b`, with dropout on the inputs of every layer.
+//! The true network, forward and in reverse: `Ĥ(l+1) = Σ_k A_k H W_k + b`, with dropout on the inputs of every layer.
 //!
-//! In reverse, with `G(l) = ∂loss/∂Ĥ(l)` and `P = A(l)ᵀ G(l+1)`,
+//! In reverse, with `G(l) = ∂loss/∂Ĥ(l)` and `P_k = A_k(l)ᵀ G(l+1)`,
 //!
 //! ```text
-//! ∂b(l) = Σ_m G(l+1)_m,    ∂W(l) = H(l)ᵀ P,    G(l) += [Ĥ(l) > 0] ∘ (P W(l)ᵀ)
+//! ∂b(l) = Σ_m G(l+1)_m,    ∂W_k(l) = H(l)ᵀ P_k,    G(l) += [Ĥ(l) > 0] ∘ Σ_k P_k W_k(l)ᵀ
 //! ```
 //!
-//! At `Ĥ = 0` the derivative of the ReLU is taken as 0. Every sum runs in an order that does not depend on the threads.
+//! without the bracket where a unit has no activation. At `Ĥ = 0` the derivative of the ReLU is taken as 0. Every sum
+//! runs in an order that does not depend on the threads.
+
+use std::sync::Arc;
 
 use gcnproof::internals::problem::graph::Graph;
-use gcnproof::internals::problem::matrix::{MatrixRows, Pattern, PatternRows, SparseMatrix, transpose};
+use gcnproof::internals::problem::matrix::{Pattern, PatternRows, transpose};
 use gcnproof::internals::problem::network::Network;
+use gcnproof::internals::problem::passing::Passing;
 use rayon::prelude::*;
 
-use super::gradient::{Gradient, add_scaled, dot};
+use super::gradient::{Gradient, add_scaled, bias_row, dot};
 use super::random::SeededRandom;
 use super::receptive_field::ReceptiveField;
 
@@ -43,21 +47,30 @@ impl Dropout {
 pub struct Transposed {
     /// Attribute → nodes.
     attributes: Pattern,
-    /// `A(l)ᵀ`.
-    passing: Vec<SparseMatrix>,
+    /// `A_k(l)ᵀ`.
+    passing: Vec<Arc<Passing>>,
 }
 
 impl Transposed {
     /// Turns the matrices over.
     pub fn new(graph: &Graph, network: &Network) -> Transposed {
-        Transposed {
-            attributes: transpose(graph.attributes()),
-            passing: network.layers().iter().map(|layer| transpose(&layer.passing.operator(0))).collect(),
+        let mut passing: Vec<Arc<Passing>> = Vec::new();
+        for (index, layer) in network.layers().iter().enumerate() {
+            // Layers mostly share their operators.
+            let known = network.layers()[..index].iter().position(|other| Arc::ptr_eq(&other.passing, &layer.passing));
+            passing.push(known.map_or_else(
+                || {
+                    let turned = |k: usize| Arc::new(transpose(&layer.passing.operator(k)));
+                    Arc::new(Passing::new(&(0..layer.passing.terms()).map(turned).collect::<Vec<_>>()))
+                },
+                |known| passing[known].clone(),
+            ));
         }
+        Transposed { attributes: transpose(graph.attributes()), passing }
     }
 
-    /// `A(l)ᵀ`.
-    pub fn passing(&self, l: usize) -> &SparseMatrix {
+    /// `A_k(l)ᵀ`.
+    pub fn passing(&self, l: usize) -> &Passing {
         &self.passing[l - 1]
     }
 }
@@ -68,30 +81,45 @@ pub struct Pass {
     dropout: Option<Dropout>,
     widths: Vec<usize>,
     values: Vec<Vec<f64>>,
+    /// Which units of a representation have no activation; empty if none.
+    linear: Vec<Vec<bool>>,
 }
 
 impl Pass {
     /// Runs the network on what the reach needs.
     pub fn forward(graph: &Graph, network: &Network, reach: &ReceptiveField, dropout: Option<Dropout>) -> Pass {
-        let mut pass = Pass { dropout, widths: Vec::new(), values: Vec::new() };
+        let mut pass = Pass { dropout, widths: Vec::new(), values: Vec::new(), linear: Vec::new() };
         for (index, layer) in network.layers().iter().enumerate() {
-            let (l, width) = (index + 1, layer.weight.columns());
-            let mut sent = vec![0.0; graph.node_count() * width];
-            sent.par_chunks_mut(width).enumerate().filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
-                pass.inputs(graph, l, n, |unit, h| add_scaled(row, h, layer.weight.row(unit)));
+            let (l, width, inputs, terms) = (index + 1, layer.outputs(), layer.inputs(), layer.passing.terms());
+            let mut sent = vec![0.0; graph.node_count() * terms * width];
+            let senders = sent.par_chunks_mut(terms * width).enumerate();
+            senders.filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
+                pass.inputs(graph, l, n, |unit, h| {
+                    for (k, sent) in row.chunks_exact_mut(width).enumerate() {
+                        add_scaled(sent, h, layer.weight.row(k * inputs + unit));
+                    }
+                });
             });
             let mut value = vec![0.0; graph.node_count() * width];
             value.par_chunks_mut(width).enumerate().filter(|(m, _)| reach.needs(l + 1, *m)).for_each(|(m, row)| {
-                row.copy_from_slice(layer.bias.values());
-                let (columns, entries) = layer.passing.single_row(m);
-                for (&n, &a) in columns.iter().zip(entries) {
-                    add_scaled(row, a, &sent[n as usize * width..][..width]);
+                row.copy_from_slice(layer.bias.row(m));
+                for (n, entries) in layer.passing.row(m) {
+                    for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                        add_scaled(row, a, &sent[(n * terms + k) * width..][..width]);
+                    }
                 }
             });
             pass.widths.push(width);
             pass.values.push(value);
+            pass.linear.push(layer.linear.clone());
         }
         pass
+    }
+
+    /// Has this unit of representation `l` no activation?
+    #[inline]
+    fn is_linear(&self, l: usize, unit: usize) -> bool {
+        self.linear[l - 2].get(unit).copied().unwrap_or(false)
     }
 
     /// The non-zero inputs of layer `l` at a node, after dropout.
@@ -107,7 +135,8 @@ impl Pass {
         if l == 1 {
             graph.attributes().row(node).iter().for_each(|&d| take(d as usize, 1.0));
         } else {
-            self.row(l, node).iter().enumerate().filter(|(_, z)| **z > 0.0).for_each(|(i, &z)| take(i, z));
+            let sent = |(i, z): &(usize, &f64)| **z > 0.0 || self.is_linear(l, *i);
+            self.row(l, node).iter().enumerate().filter(sent).for_each(|(i, &z)| take(i, z));
         }
     }
 
@@ -140,39 +169,52 @@ impl Pass {
         gradient: &mut Gradient,
     ) {
         for (index, layer) in network.layers().iter().enumerate().rev() {
-            let (l, width, inputs) = (index + 1, layer.weight.columns(), layer.weight.rows());
+            let (l, width, inputs, terms) = (index + 1, layer.outputs(), layer.inputs(), layer.passing.terms());
             let above = std::mem::take(&mut upstream[index]);
-            for &m in reach.nodes(l + 1) {
-                add_scaled(&mut gradient.bias[index], 1.0, &above[m as usize * width..][..width]);
+            if above.iter().all(|&by| by == 0.0) {
+                continue;
             }
-            let mut sent = vec![0.0; graph.node_count() * width];
-            sent.par_chunks_mut(width).enumerate().filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
-                let (columns, entries) = transposed.passing(l).row(n);
-                for (&m, &a) in columns.iter().zip(entries) {
-                    add_scaled(row, a, &above[m as usize * width..][..width]);
+            for &m in reach.nodes(l + 1) {
+                let by = &above[m as usize * width..][..width];
+                add_scaled(bias_row(&mut gradient.bias[index], width, m as usize), 1.0, by);
+            }
+            let mut sent = vec![0.0; graph.node_count() * terms * width];
+            let senders = sent.par_chunks_mut(terms * width).enumerate();
+            senders.filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
+                for (m, entries) in transposed.passing(l).row(n) {
+                    for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                        add_scaled(&mut row[k * width..][..width], a, &above[m * width..][..width]);
+                    }
                 }
             });
-            let sent_by = |n: usize| &sent[n * width..][..width];
+            let sent_by = |n: usize, k: usize| &sent[(n * terms + k) * width..][..width];
             let weight = &mut gradient.weight[index];
             if l == 1 {
-                weight.par_chunks_mut(width).enumerate().for_each(|(d, row)| {
+                weight.par_chunks_mut(width).enumerate().for_each(|(at, row)| {
+                    let (k, d) = (at / inputs, at % inputs);
                     for &n in transposed.attributes.row(d).iter().filter(|&&n| reach.needs(1, n as usize)) {
                         let factor = self.dropout.map_or(1.0, |dropout| dropout.factor(1, n as usize, d));
-                        add_scaled(row, factor, sent_by(n as usize));
+                        add_scaled(row, factor, sent_by(n as usize, k));
                     }
                 });
                 return;
             }
             for &n in reach.nodes(l) {
                 let n = n as usize;
-                self.inputs(graph, l, n, |i, h| add_scaled(&mut weight[i * width..][..width], h, sent_by(n)));
+                self.inputs(graph, l, n, |i, h| {
+                    for k in 0..terms {
+                        add_scaled(&mut weight[(k * inputs + i) * width..][..width], h, sent_by(n, k));
+                    }
+                });
             }
             let rows = upstream[index - 1].par_chunks_mut(inputs).enumerate();
             rows.filter(|(n, _)| reach.needs(l, *n)).for_each(|(n, row)| {
                 for (i, (slot, &z)) in row.iter_mut().zip(self.row(l, n)).enumerate() {
-                    if z > 0.0 {
+                    if z > 0.0 || self.is_linear(l, i) {
                         let factor = self.dropout.map_or(1.0, |dropout| dropout.factor(l, n, i));
-                        *slot += factor * dot(layer.weight.row(i), sent_by(n));
+                        for k in 0..terms {
+                            *slot += factor * dot(layer.weight.row(k * inputs + i), sent_by(n, k));
+                        }
                     }
                 }
             });

@@ -19,7 +19,7 @@ impl ReceptiveField {
         for layer in network.layers().iter().rev() {
             let mut below = vec![false; count];
             for m in listed(&needed[needed.len() - 1]) {
-                layer.passing.single_row(m as usize).0.iter().for_each(|&n| below[n as usize] = true);
+                layer.passing.row(m as usize).for_each(|(n, _)| below[n] = true);
             }
             needed.push(below);
         }

@@ -1,14 +1,14 @@
 //! The certificate of one target, forward and in reverse (docs/math.md §4, §5, §9).
 //!
-//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ` is the coefficient of a
-//! hidden unit (minus the paper's `Φ̂`), its line's slope is `Φ(l)`; at layer 2 the slopes are spread over the nodes,
-//! `u = A(1)ᵀΦ(2)`, and
+//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ` is the coefficient of
+//! a hidden unit (minus the paper's `Φ̂`), its line's slope is `Φ(l)`, and the coefficient itself where the unit has no
+//! activation; at layer 2 the slopes are spread over the nodes, `u_k = A_k(1)ᵀΦ(2)`, and
 //!
 //! ```text
-//! g = Σ Φ(l+1)·b(l) + Σ κ + ⟨Φ(2), z⁰⟩ − T,      T = Σ over selected flips of −σ u_n·W_d
+//! g = Σ Φ(l+1)·b(l) + Σ κ + ⟨Φ(2), z⁰⟩ − T,      T = Σ over selected flips of −σ Σ_k u_k,n·W_k,d
 //! ```
 //!
-//! In reverse only the selected flips carry gradient to `W(1)`, and the rest follows the pass back up.
+//! In reverse only the selected flips carry gradient to the `W_k(1)`, and the rest follows the pass back up.
 
 use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::relaxed::Relaxation;
@@ -80,9 +80,9 @@ pub struct TargetGradient {
     pub intervals: Intervals,
     /// Rows of `∂/∂W(1)` that the flips touch, with repetition.
     pub rows: Vec<(u32, Vec<f64>)>,
-    /// `∂/∂W(l)`, `∂/∂b(l)` for `l ≥ 2` (`weight[l − 2]`).
+    /// `∂/∂W(l)` for `l ≥ 2` (`weight[l − 2]`).
     pub weight: Vec<Vec<f64>>,
-    /// See `weight`.
+    /// `∂/∂b(l)` for `l ≥ 2`, by the slice's nodes of representation `l + 1`.
     pub bias: Vec<Vec<f64>>,
 }
 
@@ -125,7 +125,7 @@ impl Certificate<'_> {
             intervals: Intervals { lower: (2..depth).map(zeros).collect(), upper: (2..depth).map(zeros).collect() },
             rows: Vec::new(),
             weight: layers().map(|layer| vec![0.0; layer.weight.values().len()]).collect(),
-            bias: layers().map(|layer| vec![0.0; layer.bias.values().len()]).collect(),
+            bias: (3..=depth).map(zeros).collect(),
         }
     }
 
@@ -182,18 +182,20 @@ impl Certificate<'_> {
         tape
     }
 
-    /// `a(l) = A(l)ᵀ Φ(l+1) W(l)ᵀ`, and the bias of layer `l`.
+    /// `a(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`, and the bias of layer `l`.
     fn pull(&self, slice: &Slice, l: usize, phi: &[f64], bound: &mut f64) -> Vec<f64> {
         let layer = &self.network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+        let (inputs, outputs) = (layer.inputs(), layer.outputs());
         let mut coefficient = vec![0.0; slice.nodes(l).len() * inputs];
-        let mut psi = vec![0.0; inputs];
-        for m in 0..slice.nodes(l + 1).len() {
+        let mut psi = vec![0.0; layer.weight.rows()];
+        for (m, &node) in slice.nodes(l + 1).iter().enumerate() {
             let phi = &phi[m * outputs..][..outputs];
-            *bound += dot(phi, layer.bias.values());
+            *bound += dot(phi, layer.bias.row(node as usize));
             psi.iter_mut().enumerate().for_each(|(i, slot)| *slot = dot(layer.weight.row(i), phi));
-            for (n, a) in slice.passing(l).single_row(m) {
-                add_scaled(&mut coefficient[n * inputs..][..inputs], a, &psi);
+            for (n, entries) in slice.passing(l).row(m) {
+                for (psi, &a) in psi.chunks_exact(inputs).zip(entries).filter(|term| *term.1 != 0.0) {
+                    add_scaled(&mut coefficient[n * inputs..][..inputs], a, psi);
+                }
             }
         }
         self.drop(slice, l, &mut coefficient);
@@ -208,12 +210,20 @@ impl Certificate<'_> {
         }
     }
 
+    /// Has this unit of representation `l` no activation?
+    #[inline]
+    fn is_linear(&self, l: usize, unit: usize) -> bool {
+        self.network.layers()[l - 2].is_linear(unit)
+    }
+
     fn relax(&self, slice: &Slice, l: usize, tape: &mut Tape) {
         let mut slopes = Vec::with_capacity(tape.coefficient[l - 2].len());
         for &node in slice.nodes(l) {
             let (lower, upper) = self.interval(l, node as usize);
-            for (&r, &s) in lower.iter().zip(upper) {
-                let (slope, kappa) = line(tape.coefficient[l - 2][slopes.len()], r, s);
+            for (j, (&r, &s)) in lower.iter().zip(upper).enumerate() {
+                let a = tape.coefficient[l - 2][slopes.len()];
+                // Without activation the line is the unit itself.
+                let (slope, kappa) = if self.is_linear(l, j) { (a, 0.0) } else { line(a, r, s) };
                 slopes.push(slope);
                 tape.bound += kappa;
             }
@@ -225,8 +235,15 @@ impl Certificate<'_> {
         let mut centre = Vec::with_capacity(tape.coefficient[0].len());
         for &node in slice.nodes(2) {
             let (lower, upper) = self.interval(2, node as usize);
-            for ((&z, &r), &s) in self.pass.row(2, node as usize).iter().zip(lower).zip(upper) {
+            let z = self.pass.row(2, node as usize);
+            for (j, ((&z, &r), &s)) in z.iter().zip(lower).zip(upper).enumerate() {
                 let a = tape.coefficient[0][centre.len()];
+                if self.is_linear(2, j) {
+                    tape.bound += a * z;
+                    centre.push(a);
+                    tape.radius.push(0.0);
+                    continue;
+                }
                 let (rise, fall) = anchor(a, z, r, s);
                 tape.bound += if s > 0.0 { a * z.max(0.0) } else { 0.0 };
                 centre.push(0.5 * (rise + fall));
@@ -236,21 +253,24 @@ impl Certificate<'_> {
         tape.phi[0] = centre;
     }
 
-    /// `u = A(1)ᵀΦ(2)`.
+    /// `u_k = A_k(1)ᵀΦ(2)`, term after term.
     fn spread(&self, slice: &Slice, tape: &mut Tape) {
-        let width = self.network.width(2);
-        let nodes = slice.nodes(1).len();
-        tape.slopes.centre = vec![0.0; nodes * width];
-        tape.slopes.radius = vec![0.0; if tape.radius.is_empty() { 0 } else { nodes * width }];
+        let (width, terms) = (self.network.width(2), slice.passing(1).terms);
+        let length = slice.nodes(1).len() * terms * width;
+        tape.slopes.centre = vec![0.0; length];
+        tape.slopes.radius = vec![0.0; if tape.radius.is_empty() { 0 } else { length }];
+        if terms > 1 {
+            tape.slopes.unit_radius.clone_from(&tape.radius);
+        }
         for m in 0..slice.nodes(2).len() {
-            for (n, a) in slice.passing(1).single_row(m) {
-                add_scaled(&mut tape.slopes.centre[n * width..][..width], a, &tape.phi[0][m * width..][..width]);
-                if !tape.radius.is_empty() {
-                    add_scaled(
-                        &mut tape.slopes.radius[n * width..][..width],
-                        a.abs(),
-                        &tape.radius[m * width..][..width],
-                    );
+            let range = m * width..(m + 1) * width;
+            for (n, entries) in slice.passing(1).row(m) {
+                for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                    let at = (n * terms + k) * width;
+                    add_scaled(&mut tape.slopes.centre[at..][..width], a, &tape.phi[0][range.clone()]);
+                    if !tape.radius.is_empty() {
+                        add_scaled(&mut tape.slopes.radius[at..][..width], a.abs(), &tape.radius[range.clone()]);
+                    }
                 }
             }
         }
@@ -282,38 +302,36 @@ impl Certificate<'_> {
 
     /// Through the selection and the spreading, to the slopes of representation 2 (docs/math.md (9.5)).
     fn flips_reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
-        let width = self.network.width(2);
-        let weight = &self.network.layers()[0].weight;
-        let mut by_node = vec![0.0; tape.slopes.centre.len()];
-        let mut by_node_radius = vec![0.0; tape.slopes.radius.len()];
-        for &(n, d, sign) in &tape.flips {
-            let range = n * width..(n + 1) * width;
-            let w = weight.row(d as usize);
-            let mut row: Vec<f64> = tape.slopes.centre[range.clone()].iter().map(|c| seed * sign * c).collect();
-            add_scaled(&mut by_node[range.clone()], seed * sign, w);
-            if !tape.radius.is_empty() {
-                for (j, (slot, &w)) in row.iter_mut().zip(w).enumerate() {
-                    let direction = if w > 0.0 {
-                        seed
-                    } else if w < 0.0 {
-                        -seed
-                    } else {
-                        0.0
-                    };
-                    *slot -= direction * tape.slopes.radius[n * width + j];
-                    by_node_radius[n * width + j] -= seed * w.abs();
-                }
-            }
-            into.rows.push((d, row));
-        }
+        let layer = &self.network.layers()[0];
+        let (width, inputs, terms) = (layer.outputs(), layer.inputs(), layer.passing.terms());
         let mut by_centre = vec![0.0; tape.phi[0].len()];
         let mut by_radius = vec![0.0; tape.radius.len()];
-        for m in 0..slice.nodes(2).len() {
-            for (n, a) in slice.passing(1).single_row(m) {
-                add_scaled(&mut by_centre[m * width..][..width], a, &by_node[n * width..][..width]);
-                if !tape.radius.is_empty() {
-                    add_scaled(&mut by_radius[m * width..][..width], a.abs(), &by_node_radius[n * width..][..width]);
+        let mut change = vec![0.0; width];
+        for &(n, d, sign) in &tape.flips {
+            let weights = |k: usize| layer.weight.row(k * inputs + d as usize);
+            let slopes = tape.slopes.centre[n * terms * width..][..terms * width].iter();
+            let mut rows: Vec<f64> = slopes.map(|c| seed * sign * c).collect();
+            for (_, m, entries) in slice.reaching(n) {
+                let range = m * width..(m + 1) * width;
+                change.fill(0.0);
+                for (k, &a) in entries.iter().enumerate().filter(|entry| *entry.1 != 0.0) {
+                    add_scaled(&mut change, a, weights(k));
                 }
+                add_scaled(&mut by_centre[range.clone()], seed * sign, &change);
+                if tape.radius.is_empty() {
+                    continue;
+                }
+                // What the flip loses has `radius·|change|` in it.
+                for (j, (&change, &radius)) in change.iter().zip(&tape.radius[range]).enumerate() {
+                    by_radius[m * width + j] -= seed * change.abs();
+                    if change != 0.0 && radius != 0.0 {
+                        let by = seed * radius.copysign(change);
+                        entries.iter().enumerate().for_each(|(k, a)| rows[k * width + j] -= by * a);
+                    }
+                }
+            }
+            for (k, row) in rows.chunks_exact(width).enumerate() {
+                into.rows.push(((k * inputs) as u32 + d, row.to_vec()));
             }
         }
         (by_centre, by_radius)
@@ -331,8 +349,12 @@ impl Certificate<'_> {
         let mut by_coefficient = Vec::with_capacity(by_slope.len());
         for &node in slice.nodes(l) {
             let (lower, upper) = self.interval(l, node as usize);
-            for (&r, &s) in lower.iter().zip(upper) {
+            for (j, (&r, &s)) in lower.iter().zip(upper).enumerate() {
                 let at = by_coefficient.len();
+                if self.is_linear(l, j) {
+                    by_coefficient.push(by_slope[at]);
+                    continue;
+                }
                 let [by_a, by_r, by_s] = line_reverse(tape.coefficient[l - 2][at], r, s, by_slope[at], seed);
                 by_coefficient.push(by_a);
                 into.intervals.lower[l - 2][at] += by_r;
@@ -354,8 +376,14 @@ impl Certificate<'_> {
         let mut by_coefficient = Vec::with_capacity(by_centre.len());
         for &node in slice.nodes(2) {
             let (lower, upper) = self.interval(2, node as usize);
-            for ((&z, &r), &s) in self.pass.row(2, node as usize).iter().zip(lower).zip(upper) {
+            let z = self.pass.row(2, node as usize);
+            for (j, ((&z, &r), &s)) in z.iter().zip(lower).zip(upper).enumerate() {
                 let at = by_coefficient.len();
+                if self.is_linear(2, j) {
+                    by_coefficient.push(by_centre[at] + seed * z);
+                    into.hidden[at] += seed * tape.coefficient[0][at];
+                    continue;
+                }
                 let (rise, fall) = (0.5 * (by_centre[at] - by_radius[at]), 0.5 * (by_centre[at] + by_radius[at]));
                 let [by_a, by_z, by_r, by_s] = anchor_reverse(tape.coefficient[0][at], z, r, s, rise, fall, seed);
                 by_coefficient.push(by_a);
@@ -377,19 +405,21 @@ impl Certificate<'_> {
         into: &mut TargetGradient,
     ) -> Vec<f64> {
         let layer = &self.network.layers()[l - 1];
-        let (inputs, outputs) = (layer.weight.rows(), layer.weight.columns());
+        let (inputs, outputs) = (layer.inputs(), layer.outputs());
         let (weight, bias) = (&mut into.weight[l - 2], &mut into.bias[l - 2]);
         let mut by_phi = vec![0.0; tape.phi[l - 1].len()];
-        let mut by_psi = vec![0.0; inputs];
-        for m in 0..slice.nodes(l + 1).len() {
+        let mut by_psi = vec![0.0; layer.weight.rows()];
+        for (m, &node) in slice.nodes(l + 1).iter().enumerate() {
             by_psi.fill(0.0);
-            for (n, a) in slice.passing(l).single_row(m) {
-                add_scaled(&mut by_psi, a, &by_coefficient[n * inputs..][..inputs]);
+            for (n, entries) in slice.passing(l).row(m) {
+                for (by_psi, &a) in by_psi.chunks_exact_mut(inputs).zip(entries).filter(|term| *term.1 != 0.0) {
+                    add_scaled(by_psi, a, &by_coefficient[n * inputs..][..inputs]);
+                }
             }
-            let phi = &tape.phi[l - 1][m * outputs..][..outputs];
-            let by_phi = &mut by_phi[m * outputs..][..outputs];
-            add_scaled(by_phi, seed, layer.bias.values());
-            add_scaled(bias, seed, phi);
+            let range = m * outputs..(m + 1) * outputs;
+            let (phi, by_phi) = (&tape.phi[l - 1][range.clone()], &mut by_phi[range.clone()]);
+            add_scaled(by_phi, seed, layer.bias.row(node as usize));
+            add_scaled(&mut bias[range], seed, phi);
             for (i, &by) in by_psi.iter().enumerate() {
                 add_scaled(by_phi, by, layer.weight.row(i));
                 add_scaled(&mut weight[i * outputs..][..outputs], by, phi);

@@ -30,16 +30,27 @@ impl Side {
     }
 }
 
-/// A selected flip: the unit changes by `change · W_dj`.
+/// A selected flip: the unit changes by `sign · Σ_k A_k,mn W_k,dj`.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     /// The attribute `d`.
     pub attribute: u32,
-    /// `±A_mn`.
-    pub change: f64,
+    /// Where the entries `A_k,mn` stand among those of all rows.
+    pub entry: u32,
+    /// `+1` for an addition, `−1` for a removal.
+    pub sign: f64,
 }
 
-/// One unit: its weights and their order.
+/// One entry of an operator: which, and its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Where it stands among those of all rows.
+    pub place: u32,
+    /// `A_mn`.
+    pub value: f64,
+}
+
+/// One unit of one term: its weights and their order.
 pub struct Unit<'a> {
     column: Vec<f64>,
     budget: &'a Budget,
@@ -54,7 +65,8 @@ pub struct Unit<'a> {
 /// What one look at a node's attributes tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    node: usize,
+    /// The node.
+    pub node: usize,
     present: u128,
     lowest: f64,
     highest: f64,
@@ -129,10 +141,10 @@ impl<'a> Unit<'a> {
         self.leaders[side as usize].0.first().map_or(removal, |&d| removal.max(self.gain(side, d)))
     }
 
-    /// Appends the flips of a node whose gain times `|a|` reaches the floor: the `capacity` best of them.
-    pub fn list(&self, side: Side, look: Look, a: f64, floor: f64, capacity: usize, list: &mut Vec<(f64, Pick)>) {
+    /// Appends the flips of a node whose gain times `|A_mn|` reaches the floor: the `capacity` best of them.
+    pub fn list(&self, side: Side, look: Look, at: Entry, floor: f64, capacity: usize, list: &mut Vec<(f64, Pick)>) {
         let start = list.len();
-        let size = a.abs();
+        let size = at.value.abs();
         let most = start + capacity;
         if self.budget.direction().adds() {
             let present = look.leaders(side);
@@ -143,7 +155,7 @@ impl<'a> Unit<'a> {
                     return false;
                 }
                 if !present {
-                    list.push((gain, Pick { attribute: d, change: a }));
+                    list.push((gain, Pick { attribute: d, entry: at.place, sign: 1.0 }));
                 }
                 true
             };
@@ -163,7 +175,7 @@ impl<'a> Unit<'a> {
             for &d in self.attributes.row(look.node) {
                 let gain = -size * self.gain(side, d);
                 if gain > 0.0 && gain >= floor && !self.budget.is_frozen(d as usize) {
-                    list.push((gain, Pick { attribute: d, change: -a }));
+                    list.push((gain, Pick { attribute: d, entry: at.place, sign: -1.0 }));
                 }
             }
             keep_best(list, start, capacity);

@@ -14,6 +14,8 @@ pub struct Budget<'a> {
     local: Vec<usize>,
     direction: Direction,
     frozen: Vec<bool>,
+    /// The attributes of the file that the header freezes.
+    pub(crate) frozen_attributes: Vec<u32>,
 }
 
 impl<'a> Budget<'a> {
@@ -54,7 +56,8 @@ impl<'a> Budget<'a> {
             frozen = std::iter::repeat_n(true, known).chain(changes).collect();
             direction = Direction::Add;
         }
-        Ok(Budget { graph, global, local, direction, frozen })
+        let frozen_attributes = statement.frozen_attributes.clone();
+        Ok(Budget { graph, global, local, direction, frozen, frozen_attributes })
     }
 
     /// `q_n`.
@@ -65,11 +68,6 @@ impl<'a> Budget<'a> {
     /// Which way attributes may be flipped.
     pub(crate) fn direction(&self) -> Direction {
         self.direction
-    }
-
-    /// The attributes that cannot be flipped.
-    pub(crate) fn frozen_attributes(&self) -> impl Iterator<Item = usize> {
-        self.frozen.iter().enumerate().filter(|(_, frozen)| **frozen).map(|(attribute, _)| attribute)
     }
 
     /// Is this attribute, which must exist, in no permitted flip?

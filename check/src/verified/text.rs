@@ -7,28 +7,39 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::format::{BoundsLine, Claim, Convention, HintList, Hints, NodeProof, Number, Prices, Step};
+use crate::format::{
+    BoundsLine, Claim, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
+};
 use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 2";
+pub(crate) const GREETING: &str = "gcnproof-verified 4";
+
+/// Rules whose operators it computes itself.
+const COMPUTED_AGAIN: [&str; 9] =
+    ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity", "pool-sum", "pool-mean"];
 
 /// Writes the graph, the network and the budget.
 pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let Statement { network, budget, .. } = of;
-    let attributes = &network.graph.attributes;
-    writeln!(to, "{GREETING}\ngraph {} {}", attributes.rows, attributes.columns)?;
+    let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
+    // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there again.
+    let width = categories.map_or(attributes.columns, |categories| categories.attributes());
+    writeln!(to, "{GREETING}\ngraph {} {width}", attributes.rows)?;
     for node in 0..attributes.rows {
         words(attributes.row(node), to)?;
     }
     for node in 0..attributes.rows {
         words(network.graph.adjacency.row(node), to)?;
     }
+    write!(to, "batch ")?;
+    words(network.graph.batch.iter().flatten(), to)?;
     let first_operators = operators(network, to)?;
     writeln!(to, "layers {}", network.layers.len())?;
     for (at, (layer, file)) in network.layers.iter().zip(&network.model.layers).enumerate() {
-        let (inputs, outputs, terms) = (layer.weight.len(), network.widths[at + 2], network.terms[at + 1]);
+        let (outputs, terms) = (network.widths[at + 2], file.operators.len().max(1));
+        let inputs = if at == 0 { width } else { layer.weight.len() };
         let relu: String = (0..outputs).map(|unit| if network.is_linear(at + 2, unit) { '0' } else { '1' }).collect();
         // What the last layer says of its units is never used.
         writeln!(to, "layer {inputs} {outputs} {terms} {} {relu}", file.bias.len() / outputs)?;
@@ -42,11 +53,19 @@ pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
             words(row.iter().map(|x| Bits(x.to_bits())), to)?;
         }
     }
-    writeln!(to, "budget {} {}", budget.global, budget.direction())?;
+    let direction = if categories.is_some() { Direction::Both } else { budget.direction() };
+    writeln!(to, "budget {} {direction}", budget.global)?;
     write!(to, "each ")?;
     words((0..attributes.rows).map(|node| budget.local(node as u32)), to)?;
     write!(to, "frozen ")?;
-    words(budget.frozen_attributes(), to)?;
+    words(&budget.frozen_attributes, to)?;
+    write!(to, "groups ")?;
+    let group = |group: &Option<u32>| group.map_or("-".into(), |group| group.to_string());
+    words(categories.iter().flat_map(|categories| categories.groups.iter().map(group)), to)?;
+    match network.graph.normalisation.bits() {
+        0 => writeln!(to, "rows plain")?,
+        bits => writeln!(to, "rows {bits}")?,
+    }
     if of.classes == Convention::Predicted {
         return writeln!(to, "classes predicted");
     }
@@ -70,8 +89,8 @@ fn operators(network: &Network, to: &mut impl Write) -> io::Result<Vec<usize>> {
     for (links, _, rules) in &known {
         for (term, rule) in rules.iter().enumerate() {
             // The entries are stated in any case; those of these rules are computed there as well, and compared.
-            let words_of_rules = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
-            writeln!(to, "operator {}", if words_of_rules.contains(&rule.as_str()) { rule } else { "given" })?;
+            let known = COMPUTED_AGAIN.contains(&rule.as_str());
+            writeln!(to, "operator {}", if known { rule } else { "given" })?;
             for node in 0..network.graph.attributes.rows {
                 let row = links.row(node as u32).iter().filter(|link| link.term as usize == term);
                 words(row.map(|link| format!("{} {:x}", link.at, link.entry.bits())), to)?;
@@ -110,7 +129,13 @@ pub(crate) fn node(proof: &NodeProof) -> Option<String> {
                         Step::Unit(layer, node, unit) => push(&mut line, format_args!("U {layer} {node} {unit}")),
                         Step::Flip(node, attribute) => push(&mut line, format_args!("F {node} {attribute}")),
                         Step::Hints(stated) => hints(&mut line, stated),
-                        Step::Leaf(_) | Step::Row(..) => return None,
+                        Step::Row(node, count, RowSide::Added) => {
+                            push(&mut line, format_args!("R {node} {count} added"))
+                        }
+                        Step::Row(node, count, RowSide::Removed) => {
+                            push(&mut line, format_args!("R {node} {count} removed"));
+                        }
+                        Step::Leaf(_) => return None,
                     }
                 }
             }

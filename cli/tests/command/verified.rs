@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use gcnproof_check::format::{Line, NodeProof};
 use gcnproof_check::{Checker, Judge, Options, Statement, Verdict, check, find_program, verify};
-use gcnproof_files::{GraphOptions, read_graph, read_matrix, read_model};
+use gcnproof_files::write::write_graph_npz;
+use gcnproof_files::{GraphOptions, Normalisation, read_graph, read_matrix, read_model};
+
+use super::graphs;
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -79,6 +82,30 @@ fn proofs_about_sums_of_terms_are_verified() {
     assert!(networks >= 27 && sum[0] > 50 && sum[1] > 50, "{networks} networks, {sum:?}");
 }
 
+/// Rows divided by their sums, and attributes that are categories.
+#[test]
+fn proofs_about_divided_rows_and_categories_are_verified() {
+    if program().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let fixture = |name: &str| root().join("fixtures").join(name);
+    for (bits, normalisation) in [(32, Normalisation::Float32), (64, Normalisation::Float64)] {
+        let graph = at(&format!("divided{bits}.npz"));
+        let cora = read_graph(&fixture("cora.npz"), &GraphOptions::default()).unwrap();
+        write_graph_npz(&graph, &cora.normalised(normalisation)).unwrap();
+        let budget = ["-Q", "2", "-q", "1", "--nodes", "0-9"];
+        let [robust, broken, _] = agree(&graph, &fixture("cora_standard.safetensors"), &budget);
+        assert!(robust + broken >= 5, "{robust} {broken}");
+    }
+    let (graph, model) = (at("categories.npz"), at("model.safetensors"));
+    write_graph_npz(&graph, &graphs::batch().grouped(&[0, 0]).unwrap()).unwrap();
+    graphs::write(&model, &graphs::network("pool-sum"));
+    let found = agree(&graph, &model, &["-Q", "2", "-q", "1", "--complete"]);
+    assert_eq!(found.iter().sum::<usize>(), 3, "{found:?}");
+}
+
 #[test]
 fn proofs_on_quantised_weights_are_verified() {
     if program().is_none() {
@@ -123,8 +150,8 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 2\ngraph 1 1\n\n\noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
-                     3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \nclasses predicted\n";
+    let statement = "gcnproof-verified 4\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+                     3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\n";
     // Logits x + ½ and −x: the first class stays above.
     let leaf = "L 0 0 0 0 0 0 0 0 0 0";
     for (input, answer, problem) in [
@@ -136,8 +163,8 @@ fn what_is_not_understood_is_refused_by_name() {
         (format!("{statement}node 0 0 robust 1 1 {leaf} 5\n"), "ready\nrejected: something follows the claim\n", ""),
         (format!("{statement}node 0 0 robust 1 1 F 0 0 {leaf}\n"), "ready\nrejected: a word is missing\n", ""),
         (format!("{statement}edges 0 0\n"), "ready\nrejected: 'edges' is no line\n", ""),
-        (statement.replace("verified 2", "verified 9"), "", "line 1: not a statement of this version"),
-        (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 7: a node is out of range"),
+        (statement.replace("verified 4", "verified 9"), "", "line 1: not a statement of this version"),
+        (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 8: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
             "",
@@ -146,6 +173,10 @@ fn what_is_not_understood_is_refused_by_name() {
         (statement.replace("operator identity", "operator gat"), "", "an unknown rule 'gat'"),
         (statement.replace("bff0000000000000", "7ff0000000000000"), "", "a float is not finite"),
         (statement.replace("both", "sideways"), "", "an unknown direction"),
+        (statement.replace("groups ", "groups 0 0"), "", "not one group for each attribute"),
+        (statement.replace("rows plain", "rows 16"), "", "rows are neither plain nor divided in 32 or 64 bits"),
+        (statement.replace("batch ", "batch 0 0"), "", "not one graph for each node"),
+        (statement.replace("operator identity", "operator pool-sum"), "", "an unknown rule 'pool-sum'"),
         (statement.replace("classes predicted", "classes guessed"), "", "an unknown convention"),
     ] {
         let mut child =

@@ -96,6 +96,7 @@ impl<'a> Evidence<'a> {
         let known = |(truth, broken): (&Truth, &bool)| (truth.reference, truth.robust() == Some(true) && !broken);
         let presenter = Presenter {
             check: &|text| shown(checkers, text),
+            verified: None,
             is_true: &|line| self.stands(line, &mut own.borrow_mut()).unwrap_or(false),
             robust: &self.truths.iter().zip(&self.broken).map(known).collect::<Vec<Robust>>(),
             keep,

@@ -55,6 +55,7 @@ fn with_checkers(
     };
     let presenter = Presenter {
         check: &|text| answers(|| read(text), |proof| both(&checkers, proof, |checker, proof| checker.check(proof))),
+        verified: None,
         is_true: &|line| is_true(&oracle, truths, case, line).unwrap_or(false),
         robust: &truths.iter().map(|truth| truth.of.known()).collect::<Vec<Robust>>(),
         keep: &|kind, node, message, line| {

@@ -1,5 +1,7 @@
 //! One case with a described network: verdicts, margins, witnesses and own proofs, compared with the truth.
 
+use std::path::Path;
+
 use gcnproof_check::format::{Header, Line, NodeProof};
 use gcnproof_check::{Checker, Statement};
 use serde_json::json;
@@ -9,16 +11,24 @@ use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::player::{How, Player, guard, stopped};
-use crate::present::{Answers, Presenter, answers, both};
+use crate::present::{Answers, Asked, Presenter, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
+use crate::ring::start;
 use crate::stage::Examined;
 use crate::terms::case::TermCase;
 use crate::terms::keep;
 use crate::truth::{Margins, Robust, Truth};
 
-/// Looks at a whole case; `attacks` components are taken for tampering and forging.
-pub fn look(area: Area, case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the verified checker.
+pub fn look(
+    area: Area,
+    case: &TermCase,
+    attacks: usize,
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &AreaCounts,
+) -> Vec<Record> {
     let floats = case.floats();
     let mut terms = floats.layers.iter().flat_map(|layer| &layer.terms);
     if !terms.all(|term| term.entries.iter().flatten().all(|entry| entry.1.is_finite())) {
@@ -45,11 +55,11 @@ pub fn look(area: Area, case: &TermCase, attacks: usize, random: &mut Random, co
         match case.part(range.clone()) {
             // Whether a row may have no category of a group depends on all rows of its graph.
             Ok(part) if part.base.graph.categories.is_some() => {
-                attack(area, &part, &part.oracle().all(), random, counts, &mut found);
+                attack(area, &part, &part.oracle().all(), verified, random, counts, &mut found);
             }
             Ok(part) => {
                 let truths = &truths[range.start..range.end.min(truths.len())];
-                attack(area, &part, truths, random, counts, &mut found);
+                attack(area, &part, truths, verified, random, counts, &mut found);
             }
             Err(problem) => found.push(keep::record(area, case, Wrong::new(Kind::Crash, 0, problem), "", None)),
         }
@@ -97,6 +107,7 @@ fn attack(
     area: Area,
     case: &TermCase,
     truths: &[Truth],
+    verified: Option<&Path>,
     random: &mut Random,
     counts: &AreaCounts,
     found: &mut Vec<Record>,
@@ -116,16 +127,31 @@ fn attack(
     }
     let oracle = case.oracle();
     let header = json!({ "header": player.header });
+    let keep = |kind: Kind, node: usize, message: String, line: &str| {
+        let wrong = Wrong::new(kind, node, message);
+        keep::record(area, case, wrong, "--complete", Some((&header, line)))
+    };
+    let judge = start(verified, &checkers[0]).unwrap_or_else(|problem| {
+        found.push(keep(Kind::Crash, 0, problem, ""));
+        None
+    });
+    let asked = judge.as_ref().map(|judge| {
+        |text: &str| {
+            let Ok(proof) = text.parse::<NodeProof>() else { return Ok(None) };
+            guard(|| judge.borrow_mut().ask(&checkers[0], &proof))?.map(|(verdict, _)| verdict)
+        }
+    });
     let presenter = Presenter {
         check: &|text| shown(&checkers, text),
         is_true: &|line| is_true_by(&case.base, truths, line, |id, y, class, flips| oracle.margin(id, y, class, flips)),
         robust: &truths.iter().map(Truth::known).collect::<Vec<Robust>>(),
-        keep: &|kind, node, message, line| {
-            let wrong = Wrong::new(kind, node, message);
-            keep::record(area, case, wrong, "--complete", Some((&header, line)))
-        },
+        keep: &keep,
+        verified: asked.as_ref().map(|ask| ask as &Asked),
         counts,
     };
+    for line in &lines {
+        presenter.show(line, found);
+    }
     presenter.attack(&lines, &Sizes::new(&case.base), case.base.classes(), [12, 16], random, found);
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class Reading:
     final: str | None
     division: Division | None = None
     """How the module divides the rows of its attributes by their sums, if it does."""
+    arrays: dict[str, tuple[list[np.ndarray | None], np.ndarray | None]] = field(default_factory=dict)
+    """The weights and the bias of each layer by its name; where the module is read to be trained, they remember how they were made."""
 
     def compare(self, evaluate: Evaluate, seed: int = 0) -> float:
         """Raises MismatchedLogits where the network's logits are not the module's, on the attributes or on random flips of them; the
@@ -36,13 +38,14 @@ class Reading:
         return compare(self.own, self.inputs, self.final, evaluate, seed)
 
 
-def read(model: Any, data: Any, call: Call | None = None) -> Reading:
-    """Reads a module, without comparing."""
+def read(model: Any, data: Any, call: Call | None = None, traced: bool = False) -> Reading:
+    """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
     from .comparison import Own
     from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, is_double, read_data, warn_of_caches, warn_of_precision
     from .division import bits_of
     from .precision import running
     from .recorder import Given, Recorder
+    from .traced import mark, tracing
     from .values import Beforehand
 
     if call is not None:
@@ -55,21 +58,23 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
 
     known = Given(bits_of(inputs.data.x.dtype), inputs.normalised, is_double(model))
 
-    def recorded(forced: bool, attributes: Given) -> tuple[Network, str | None, Division | None]:
+    def recorded(forced: bool, attributes: Given) -> tuple[Network, str | None, Division | None, Any]:
         module = copied(model)
+        if traced:
+            mark(module)
         recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch)
         given = inputs.with_attributes(recorder.attributes())
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
-        with running(forced):
-            return (*recorder.record(lambda: way(module, given), remedy), recorder.division)
+        with running(forced), tracing(traced):
+            return (*recorder.record(lambda: way(module, given), remedy), recorder.division, recorder.layers.arrays)
 
-    network, final, division = recorded(False, known)
+    network, final, division, arrays = recorded(False, known)
     own = Own(copied(model), way, inputs)
     if own.find_precision(remedy):
         # The module computes something in float32 on its way, and could not be run in float64 otherwise.
         bits = known.bits if division is None else division.bits
-        network, final, division = recorded(True, replace(known, bits=bits, follows_casts=False))
+        network, final, division, arrays = recorded(True, replace(known, bits=bits, follows_casts=False))
     if division is not None and not division.clamped:
         own.empties = False
         for node in np.flatnonzero(np.diff(inputs.attributes.indptr) == 0)[:1].tolist():
@@ -77,7 +82,7 @@ def read(model: Any, data: Any, call: Call | None = None) -> Reading:
                 f"node {node} has no attributes, and the module divides its row by its sum: 0 / 0. Remedy: `x / x.sum(-1, keepdim=True).clamp(min=1)`",
                 "division",
             )
-    return Reading(network, inputs, own, final, division)
+    return Reading(network, inputs, own, final, division, arrays)
 
 
 def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) -> tuple[Graph, Network]:

@@ -43,7 +43,7 @@ def _leaky(recorder: Any, input: Recorded, slopes: Any, inplace: bool) -> Record
     """a·z + (1 − a)·relu(z), with one slope below zero for all units or one for each."""
 
     def block(form: Form, start: int, stop: int) -> Form:
-        slope = np.broadcast_to(np.asarray(slopes, np.float64), (input.shape[1],))[start:stop]
+        slope = np.broadcast_to(array(slopes), (input.shape[1],))[start:stop]
         if not form.is_local:
             # Both parts read the same sum of messages: it becomes a layer, so that it is followed once.
             label, form = form.label, recorder.layers.own(form)
@@ -65,8 +65,7 @@ def _leaky_relu_in_place(recorder: Any, input: Recorded, negative_slope: float =
 
 @function("prelu")
 def _prelu(recorder: Any, input: Recorded, weight: Any) -> Recorded:
-    slopes = array(weight)
-    return _leaky(recorder, input, slopes if slopes.size > 1 else float(slopes.reshape(-1)[0]), False)
+    return _leaky(recorder, input, array(weight).reshape(-1), False)
 
 
 def _final(name: str) -> Any:

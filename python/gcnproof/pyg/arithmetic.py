@@ -11,6 +11,7 @@ from scipy import sparse
 from .division import FORMS, quotient, sums_of
 from .forms import Bias, Diagonal, Form
 from .functions import FUNCTIONS, Unhandled, array, function, side, written
+from .traced import Traced, contiguous
 from .values import Recorded, Value
 
 
@@ -89,11 +90,11 @@ def _as_bias(values: np.ndarray, value: Value) -> np.ndarray:
     if values.ndim > 2:
         raise Unhandled("a tensor of more than two sides is added")
     if values.size == 1:
-        return np.full(value.width, float(values.reshape(-1)[0]))
+        return values.reshape(-1) * np.ones(value.width)
     spread = np.broadcast_to(values, (value.rows, value.width))
     if values.ndim == 1 or values.shape[0] == 1:
-        return np.ascontiguousarray(spread[0])
-    return np.ascontiguousarray(spread)
+        return contiguous(spread[0])
+    return contiguous(spread)
 
 
 @function("add", "__add__", "__radd__", "add_", "__iadd__")
@@ -107,7 +108,7 @@ def _add(recorder: Any, a: Any, b: Any, *, alpha: float = 1, out: Any = None) ->
         second = recorder.open_value(b)
         return recorder.tensor(_sum(recorder, first, second.each(lambda form: form.scaled(float(alpha))) if alpha != 1 else second))
     shift = _as_bias(array(b) * float(alpha), first)
-    if not shift.any():
+    if not isinstance(shift, Traced) and not shift.any():
         return recorder.tensor(first)
     return recorder.tensor(first.parts(lambda form, start, stop: form.shifted(shift[..., start:stop])))
 
@@ -138,7 +139,7 @@ def _mul(recorder: Any, a: Any, b: Any, *, out: Any = None) -> Recorded:
         return _stack_times(recorder, a, array(b))
     value, factor = recorder.open_value(a), array(b)
     if factor.size == 1:
-        return recorder.tensor(value.each(lambda form: form.scaled(float(factor.reshape(-1)[0]))))
+        return recorder.tensor(value.each(lambda form: form.scaled(factor.reshape(-1))))
     if factor.ndim > 2:
         raise Unhandled("a tensor of more than two sides is multiplied")
     if value.rows == 0:
@@ -160,7 +161,7 @@ def _stack_times(recorder: Any, stacked: Recorded, factor: np.ndarray) -> Record
     first = factors[:, :1, :1]
     if not (factors == first).all():
         raise Unhandled("the values of a stack are multiplied with more than one number each")
-    return _stack(recorder, [_mul(recorder, tensor, float(value)) for tensor, value in zip(tensors, first[:, 0, 0])], at)
+    return _stack(recorder, [_mul(recorder, tensor, first[place, 0]) for place, tensor in enumerate(tensors)], at)
 
 
 @function("div", "__truediv__", "true_divide", "divide", "div_", "__itruediv__")
@@ -172,7 +173,7 @@ def _div(recorder: Any, a: Any, b: Any, *, rounding_mode: Any = None) -> Recorde
     if isinstance(b, Recorded) or rounding_mode is not None:
         raise Unhandled(f"it divides by what depends on the attributes. Rows of 0/1 attributes may be divided by their own sums: {FORMS}, where `x` is `data.x`")
     # A float64 quotient by a power of ten is not the product with its inverse to the last bit; it is to 1e-16.
-    return _mul(recorder, a, torch.as_tensor(1.0 / array(b)))
+    return _mul(recorder, a, 1.0 / array(b))
 
 
 def _in_place(handler: Any) -> Any:

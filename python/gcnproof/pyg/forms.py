@@ -14,6 +14,7 @@ import numpy as np
 
 from ..network import Layer, Network, Term
 from .operators import IDENTITY, Operator, Operators
+from .traced import Traced, contiguous, operated
 
 _SCALED = 2
 """Roundings of a product with a number: the product, and the number itself where it is none of the format."""
@@ -47,8 +48,8 @@ class Diagonal:
 
     @property
     def is_identity(self) -> bool:
-        """Is every number 1?"""
-        return bool((self.scale == 1.0).all())
+        """Is every number 1, and will be?"""
+        return not isinstance(self.scale, Traced) and bool((self.scale == 1.0).all())
 
 
 Weight = np.ndarray | Diagonal
@@ -165,10 +166,10 @@ class Form:
 
     def scaled(self, scale: np.ndarray | float, roundings: int = _SCALED) -> Form:
         """Every unit times a number, with so many roundings."""
-        scale = np.asarray(scale, np.float64).reshape(-1)
+        scale = scale.reshape(-1) if isinstance(scale, Traced) else np.asarray(scale, np.float64).reshape(-1)
         if roundings == _SCALED and (np.abs(scale) == 1.0).all():
             roundings = 0
-        if (scale == scale[:1]).all():
+        if not isinstance(scale, Traced) and (scale == scale[:1]).all():
             # The weights stay the same object, by which sums of powers are known as polynomials.
             terms = [replace(term, operator=term.operator.times(float(scale[0]))).rounded(roundings) for term in self.terms]
         else:
@@ -211,7 +212,7 @@ class Form:
             return self
 
         def cut(matrix: np.ndarray) -> np.ndarray:
-            return np.ascontiguousarray(matrix[..., start:stop])
+            return contiguous(matrix[..., start:stop])
 
         terms = [replace(term, weight=cut(dense(term.weight)), magnitude=None if term.magnitude is None else cut(term.magnitude)) for term in self.terms]
         bias = None if self.bias is None else replace(self.bias, values=self.bias.values[..., start:stop], magnitude=self.bias.magnitude[..., start:stop])
@@ -235,8 +236,14 @@ class Form:
         sizes = operator.absolute()
 
         def arrive(step: Operator, values: np.ndarray) -> np.ndarray:
-            values = np.outer(step.apply(np.ones(self.rows)), values) if values.ndim == 1 else step.apply(values)
-            return values[0].copy() if len(values) and (values == values[0]).all() else values
+            if values.ndim == 1:
+                arriving = step.apply(np.ones(self.rows))
+                if len(arriving) and (arriving == arriving[0]).all():
+                    return arriving[0] * values
+                values, traced = np.outer(arriving, values), isinstance(values, Traced)
+            else:
+                values, traced = operated(step, values), isinstance(values, Traced)
+            return values[0].copy() if not traced and len(values) and (values == values[0]).all() else values
 
         values, magnitude = arrive(operator, bias.values), arrive(sizes, bias.magnitude)
         if values.ndim != magnitude.ndim:
@@ -272,6 +279,8 @@ class Layers:
         # The same where the module has divided each row by its sum: a network reads either of them.
         self.divided = Source(DIVIDED, attributes)
         self._layers: list[Layer] = []
+        # The arrays of the layers that a network has, by name: the weights of the terms, and the bias.
+        self.arrays: dict[str, tuple[list[np.ndarray | None], np.ndarray | None]] = {}
         self._names: set[str] = {"x", DIVIDED, "logits"}
 
     def relu(self, form: Form) -> Form:
@@ -279,7 +288,8 @@ class Layers:
         if len(form.terms) == 1 and form.bias is None:
             (term,) = form.terms
             local = term.operator.base is None and term.operator.under is None and term.operator.coefficients[0] >= 0
-            if local and term.source.is_nonnegative and isinstance(term.weight, Diagonal) and (term.weight.scale >= 0).all():
+            fixed = isinstance(term.weight, Diagonal) and not isinstance(term.weight.scale, Traced)
+            if local and term.source.is_nonnegative and fixed and (term.weight.scale >= 0).all():
                 return form
         return self._layer(form, "relu")
 
@@ -311,6 +321,7 @@ class Layers:
         read = {term.source for term in terms if term.weight is None or term.weight.any()}
         for layer in kept:
             layer.terms = [replace(term, source="x") if term.source == DIVIDED else term for term in layer.terms]
+            self.arrays[layer.name] = ([term.weight for term in layer.terms], layer.bias)
         return Network(kept[::-1], "logits"), read
 
     def _layer(self, form: Form, activation: str) -> Form:

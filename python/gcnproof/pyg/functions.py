@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .traced import Traced, made_of
 from .values import Recorded, Value
 
 PROPERTIES = {"shape", "dtype", "device", "ndim", "requires_grad", "layout", "is_sparse", "is_cuda", "is_meta", "grad", "is_leaf", "names",
@@ -34,8 +35,13 @@ def function(*names: str) -> Any:
 
 
 def array(tensor: Any) -> np.ndarray:
-    """The numbers of a plain tensor in float64."""
-    return tensor.detach().cpu().to(torch.float64).numpy() if isinstance(tensor, torch.Tensor) else np.asarray(tensor, np.float64)
+    """The numbers of a plain tensor in float64, which remember how they were made if the tensor does."""
+    if isinstance(tensor, Traced):
+        return tensor
+    if not isinstance(tensor, torch.Tensor):
+        return np.asarray(tensor, np.float64)
+    values = tensor.detach().cpu().to(torch.float64).numpy()
+    return values if (made := made_of(tensor)) is None else Traced.of(values, made)
 
 
 def side(dim: Any, dimensions: int = 2) -> int:

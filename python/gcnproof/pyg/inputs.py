@@ -294,12 +294,7 @@ def copied(model: Any) -> torch.nn.Module:
         raise UnsupportedModel(f"a {type(model).__name__} is not a torch.nn.Module: give the model itself")
     if isinstance(model, torch.jit.ScriptModule):
         raise UnsupportedModel("a ScriptModule hides its Python code. Remedy: give the module from before torch.jit", "torch.jit.script")
-    # Wrappers of torch.compile and of data-parallel training.
-    while True:
-        inner = model._modules.get("_orig_mod") or (model._modules.get("module") if type(model).__name__.endswith("DataParallel") else None)
-        if inner is None:
-            break
-        model = inner
+    model = unwrapped(model)
     for name, parameter in [*model.named_parameters(), *model.named_buffers()]:
         if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
             raise UnsupportedModel(f"the parameter {name} has no size yet (lazy initialisation). Remedy: run the model once, then train it")
@@ -318,6 +313,15 @@ def copied(model: Any) -> torch.nn.Module:
         if getattr(part, "cached", False) is True:
             part.cached = False
     return copy_of.cpu().double().eval().requires_grad_(False)
+
+
+def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    """The module inside the wrappers of torch.compile and of data-parallel training."""
+    while True:
+        inner = model._modules.get("_orig_mod") or (model._modules.get("module") if type(model).__name__.endswith("DataParallel") else None)
+        if inner is None:
+            return model
+        model = inner
 
 
 def is_double(model: Any) -> bool:

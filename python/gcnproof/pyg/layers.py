@@ -178,7 +178,9 @@ def _gin(recorder: Any, layer: Any, x: Any, edge_index: Any, size: Any = None) -
     senders = recorder.ready(senders, [operator])
     gathered = recorder.passed(senders, operator)
     if receivers is not None:
-        own = 1.0 + float(layer.eps.detach().double().reshape(-1)[0])
+        eps = array(layer.eps).reshape(-1)[:1]
+        # A number that is not trained becomes part of the operator.
+        own = 1.0 + (eps if isinstance(layer.eps, torch.nn.Parameter) else float(eps[0]))
         gathered = _plus(gathered, senders.each(lambda form: form.scaled(own)) if isinstance(x, Recorded) else receivers.each(lambda form: form.scaled(own)))
     return recorder.open_value(layer.nn(recorder.tensor(gathered)))
 
@@ -261,11 +263,13 @@ def _rgcn(recorder: Any, layer: Any, x: Any, edge_index: Any, edge_type: Any = N
         magnitudes, roundings = np.tensordot(np.abs(array(layer.comp)), np.abs(weight), 1), layer.num_bases + 1
         weight = np.tensordot(array(layer.comp), weight, 1)
     if layer.num_blocks is not None:
-        relations, blocks, inputs, outputs = weight.shape
-        diagonal = np.zeros((relations, blocks * inputs, blocks * outputs))
-        for block in range(blocks):
-            diagonal[:, block * inputs : (block + 1) * inputs, block * outputs : (block + 1) * outputs] = weight[:, block]
-        weight = diagonal
+        _, blocks, inputs, outputs = weight.shape
+        rows, columns = np.eye(blocks * inputs), np.eye(blocks * outputs)
+        # Products with 0 and 1: each block in its place.
+        weight = functools.reduce(np.add, [
+            rows[:, block * inputs : (block + 1) * inputs] @ weight[:, block] @ columns[block * outputs : (block + 1) * outputs]
+            for block in range(blocks)
+        ])
     kinds = edge_type.detach().cpu()
     terms = [(edges.masked(kinds == relation, how), weight[relation]) for relation in range(layer.num_relations)]
     senders, receivers = _pair(recorder, x)

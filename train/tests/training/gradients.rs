@@ -7,6 +7,7 @@ use gcnproof::internals::bound::relaxed::{Relaxation, Relaxed};
 use gcnproof::internals::bound::selection::{SearchSpace, Selection, Slopes};
 use gcnproof::internals::problem::budget::Decided;
 use gcnproof::internals::problem::forward::forward;
+use gcnproof::internals::problem::layer::{Layer, Term};
 use gcnproof::internals::problem::limits::Watch;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Graph, Network, Operator};
@@ -19,30 +20,26 @@ use gcnproof_train::random::SeededRandom;
 use gcnproof_train::receptive_field::ReceptiveField;
 use gcnproof_train::relaxation::{Certificate, Workspace};
 use gcnproof_verify::random::Stream;
+use nalgebra::DMatrix;
 
 use crate::common;
 
 const NODES: usize = 7;
 const DIMENSION: usize = 6;
 
-/// Weights and biases, layer by layer.
-type Parameters = Vec<(DenseMatrix, Vec<f64>)>;
-
 /// A random problem larger than the enumerable ones: real weights, so that ties have probability zero.
 struct Case {
     graph: Graph,
-    rules: Vec<Operator>,
-    parameters: Parameters,
+    network: Network,
     budget: Budget,
     labelled: Vec<u32>,
 }
 
-fn case(seed: u64, representations: usize) -> Case {
-    let mut random = Stream::new(seed.wrapping_mul(977) + representations as u64);
+/// A random graph with labels; node 6 is isolated.
+fn random_graph(random: &mut Stream) -> Graph {
     let mut adjacency = vec![Vec::new(); NODES];
     for i in 0..NODES {
         for j in 0..i {
-            // Node 6 stays isolated.
             if i < 6 && random.chance(45) {
                 adjacency[i].push(j as u32);
                 adjacency[j].push(i as u32);
@@ -53,10 +50,40 @@ fn case(seed: u64, representations: usize) -> Case {
     let attributes = (0..NODES).map(|_| (0..DIMENSION as u32).filter(|_| random.chance(40)).collect()).collect();
     let mut file = common::graph(adjacency, attributes, DIMENSION).file().clone();
     file.labels = Some((0..NODES).map(|n| Some(n as u32 % 3)).collect());
-    let graph = Graph::from_file(file);
+    Graph::from_file(file)
+}
+
+/// A random budget, sometimes with a frozen attribute.
+fn random_budget(random: &mut Stream, graph: &Graph) -> Budget {
+    let local: Vec<i64> = (0..NODES).map(|_| random.below(DIMENSION + 2) as i64).collect();
+    let budget = Budget::per_node(graph, [0, 1, 2, 5, 100][random.below(5)], &local).unwrap();
+    if random.chance(30) {
+        return budget.freeze_attributes(graph, &[random.below(DIMENSION) as i64]).unwrap();
+    }
+    budget
+}
+
+/// Units of every representation, attributes and classes included.
+fn random_widths(random: &mut Stream, representations: usize) -> Vec<usize> {
     let mut widths = vec![DIMENSION];
     widths.extend((2..representations).map(|_| 3 + random.below(2)));
     widths.push(3);
+    widths
+}
+
+fn random_rule(random: &mut Stream) -> Operator {
+    match random.below(3) {
+        0 => Operator::Gcn,
+        1 => Operator::MeanWithSelf,
+        _ => Operator::from_plain(signed(random)).unwrap(),
+    }
+}
+
+/// A chain of layers of one term.
+fn chain(seed: u64, representations: usize) -> Case {
+    let mut random = Stream::new(seed.wrapping_mul(977) + representations as u64);
+    let graph = random_graph(&mut random);
+    let widths = random_widths(&mut random, representations);
     let parameters = widths
         .windows(2)
         .map(|pair| {
@@ -65,19 +92,36 @@ fn case(seed: u64, representations: usize) -> Case {
             (DenseMatrix { rows: pair[0], columns: pair[1], values }, bias)
         })
         .collect();
-    let rules = (1..representations)
-        .map(|_| match random.below(3) {
-            0 => Operator::Gcn,
-            1 => Operator::MeanWithSelf,
-            _ => Operator::from_plain(signed(&mut random)).unwrap(),
-        })
-        .collect();
-    let local: Vec<i64> = (0..NODES).map(|_| random.below(DIMENSION + 2) as i64).collect();
-    let mut budget = Budget::per_node(&graph, [0, 1, 2, 5, 100][random.below(5)], &local).unwrap();
-    if random.chance(30) {
-        budget = budget.freeze_attributes(&graph, &[random.below(DIMENSION) as i64]).unwrap();
+    let rules: Vec<Operator> = (1..representations).map(|_| random_rule(&mut random)).collect();
+    let budget = random_budget(&mut random, &graph);
+    let network = Network::from_file(common::model(parameters), &rules, &graph).unwrap();
+    Case { graph, network, budget, labelled: vec![0, 1, 5] }
+}
+
+/// Layers of several terms, which meet at some entries, with units without activation and biases by node.
+fn sums_of_terms(seed: u64, representations: usize) -> Case {
+    let mut random = Stream::new(seed.wrapping_mul(1409) + 31 * representations as u64);
+    let graph = random_graph(&mut random);
+    let widths = random_widths(&mut random, representations);
+    let mut layers = Vec::new();
+    for pair in widths.windows(2) {
+        let terms = 1 + random.below(3);
+        let term = |k: usize, random: &mut Stream| Term {
+            operator: match (k, random.below(3)) {
+                (1, 0) => Operator::Identity,
+                (1, 1) => Operator::Sum,
+                _ => random_rule(random),
+            },
+            weight: DMatrix::from_fn(pair[0], pair[1], |_, _| random.real() / terms as f64),
+        };
+        let terms: Vec<Term> = (0..terms).map(|k| term(k, &mut random)).collect();
+        let rows = if random.chance(40) { NODES } else { 1 };
+        let bias: Vec<f64> = (0..rows * pair[1]).map(|_| 0.5 * random.real()).collect();
+        let linear = (0..pair[1]).map(|_| random.chance(25)).collect();
+        layers.push(Layer::of_terms(&graph, &terms, &bias, linear).unwrap());
     }
-    Case { graph, rules, parameters, budget, labelled: vec![0, 1, 5] }
+    let budget = random_budget(&mut random, &graph);
+    Case { graph, network: Network::new(layers).unwrap(), budget, labelled: vec![0, 1, 5] }
 }
 
 /// Message passing with entries of either sign.
@@ -96,12 +140,6 @@ fn signed(random: &mut Stream) -> gcnproof_files::SparseMatrix {
     matrix
 }
 
-impl Case {
-    fn gcn(&self, parameters: &Parameters) -> Network {
-        Network::from_file(common::model(parameters.clone()), &self.rules, &self.graph).unwrap()
-    }
-}
-
 fn terms(relaxation: Relaxation) -> Terms {
     // Margins large enough that every hinge is at work somewhere.
     Terms { relaxation, margin_labelled: 2.2, margin_unlabelled: 1.1, hinge_weight: 0.7, weight_decay: 0.01 }
@@ -111,27 +149,24 @@ fn terms(relaxation: Relaxation) -> Terms {
 /// parameters sat on a kink.
 fn compare(case: &Case, stage: Loss, relaxation: Relaxation, dropout: Option<Dropout>) -> (Vec<f64>, usize, usize) {
     let batch: Vec<u32> = if stage == Loss::RhU { vec![0, 3, 5, 6, 2] } else { vec![0, 5] };
-    let evaluate = |parameters: &Parameters| {
-        let gcn = case.gcn(parameters);
-        let objective = Objective::new(&case.graph, &gcn, &case.budget, &case.labelled, terms(relaxation));
-        objective.evaluate(&gcn, stage, &batch, dropout, false)
-    };
-    let (_, gradient) = evaluate(&case.parameters);
+    let objective = Objective::new(&case.graph, &case.network, &case.budget, &case.labelled, terms(relaxation));
+    let evaluate = |network: &Network| objective.evaluate(network, stage, &batch, dropout, false);
+    let (_, gradient) = evaluate(&case.network);
     let (mut errors, mut kinks, mut count) = (Vec::new(), 0, 0);
-    for (l, (weight, bias)) in case.parameters.iter().enumerate() {
-        for (is_bias, length) in [(false, weight.values.len()), (true, bias.len())] {
+    for (l, layer) in case.network.layers().iter().enumerate() {
+        for (is_bias, length) in [(false, layer.weight.values().len()), (true, layer.bias.values().len())] {
             let mut worst: f64 = 0.0;
             for at in 0..length {
                 let shifted = |step: f64| {
-                    let mut parameters = case.parameters.clone();
-                    let (weight, bias) = &mut parameters[l];
-                    *if is_bias { &mut bias[at] } else { &mut weight.values[at] } += step;
-                    evaluate(&parameters).0.loss
+                    let mut network = case.network.clone();
+                    let layer = &mut network.layers_mut()[l];
+                    (if is_bias { layer.bias.values_mut() } else { layer.weight.values_mut() })[at] += step;
+                    evaluate(&network).0.loss
                 };
                 let reverse = if is_bias { gradient.bias[l][at] } else { gradient.weight[l][at] };
                 let (fine, coarse) = (shifted(1e-6) - shifted(-1e-6), shifted(1e-5) - shifted(-1e-5));
                 let (fine, coarse) = (fine / 2e-6, coarse / 2e-5);
-                let one_sided = (shifted(1e-5) - evaluate(&case.parameters).0.loss) / 1e-5;
+                let one_sided = (shifted(1e-5) - evaluate(&case.network).0.loss) / 1e-5;
                 count += 1;
                 // Between kinks all differences agree to the curvature; at one they do not.
                 if (fine - coarse).abs() > 1e-6 * (1.0 + fine.abs()) || (one_sided - coarse).abs() > 1e-2 {
@@ -146,16 +181,15 @@ fn compare(case: &Case, stage: Loss, relaxation: Relaxation, dropout: Option<Dro
     (errors, kinks, count)
 }
 
-#[test]
-fn gradients_are_those_of_finite_differences() {
-    let dropout = Dropout { rate: 0.3, chance: SeededRandom::new(5) };
+/// Compares cases of all depths, for all losses and both bounds; with dropout where a case allows it.
+fn check_gradients(make: impl Fn(u64, usize) -> Case, dropout: Option<Dropout>) {
     let (mut kinks, mut count) = (0, 0);
     for representations in [2, 3, 4, 5] {
         for seed in 0..4 {
-            let case = case(seed, representations);
+            let case = make(seed, representations);
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 for stage in Loss::ALL {
-                    let dropout = (seed % 2 == 0).then_some(dropout);
+                    let dropout = dropout.filter(|_| seed % 2 == 0);
                     let (errors, at_kinks, of) = compare(&case, stage, relaxation, dropout);
                     kinks += at_kinks;
                     count += of;
@@ -172,6 +206,30 @@ fn gradients_are_those_of_finite_differences() {
     }
     println!("{count} parameters compared, {kinks} left out at kinks");
     assert!(kinks * 50 < count, "{kinks} of {count} at kinks");
+}
+
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    check_gradients(chain, Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) }));
+}
+
+#[test]
+fn gradients_of_sums_of_terms_are_those_of_finite_differences() {
+    check_gradients(sums_of_terms, Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) }));
+}
+
+#[test]
+fn a_gradient_does_not_depend_on_the_threads() {
+    let case = sums_of_terms(3, 4);
+    let evaluate = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let terms = terms(Relaxation::Paper);
+            let objective = Objective::new(&case.graph, &case.network, &case.budget, &case.labelled, terms);
+            objective.evaluate(&case.network, Loss::RhU, &[0, 3, 5, 6, 2], None, false)
+        })
+    };
+    assert_eq!(evaluate(1), evaluate(3));
 }
 
 /// The certifier's bound of a class pair with propagated intervals, not tightened.
@@ -209,21 +267,21 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
     relaxed.base.close().value - Selection::default().select(&space, &slice, &slopes)
 }
 
-#[test]
-fn the_bound_in_the_loss_is_the_certifiers() {
+/// Compares the bounds in the loss with the certifier's.
+fn check_bounds(make: impl Fn(u64, usize) -> Case) {
     let mut largest: f64 = 0.0;
     for representations in [2, 3, 4, 5] {
         for seed in 0..40 {
-            let case = case(seed, representations);
-            let gcn = case.gcn(&case.parameters);
+            let case = make(seed, representations);
+            let gcn = &case.network;
             let targets: Vec<u32> = (0..NODES as u32).collect();
-            let reach = ReceptiveField::of(&gcn, &targets);
-            let pass = Pass::forward(&case.graph, &gcn, &reach, None);
-            let bounds = ActivationBounds::new(&case.graph, &gcn, &case.budget, &reach, &pass, None);
+            let reach = ReceptiveField::of(gcn, &targets);
+            let pass = Pass::forward(&case.graph, gcn, &reach, None);
+            let bounds = ActivationBounds::new(&case.graph, gcn, &case.budget, &reach, &pass, None);
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 let certificate = Certificate {
                     graph: &case.graph,
-                    network: &gcn,
+                    network: gcn,
                     budget: &case.budget,
                     attributes: &Attributes::new(&gcn.layers()[0], &case.budget),
                     pass: &pass,
@@ -234,7 +292,7 @@ fn the_bound_in_the_loss_is_the_certifiers() {
                 for node in 0..NODES {
                     let (found, _) = certificate.target(node, 1, &mut Workspace::default(), |_| None);
                     for k in [0, 2] {
-                        let theirs = certified(&case, &gcn, node, (1, k), relaxation);
+                        let theirs = certified(&case, gcn, node, (1, k), relaxation);
                         largest = largest.max((found[k] - theirs).abs());
                     }
                 }
@@ -243,4 +301,14 @@ fn the_bound_in_the_loss_is_the_certifiers() {
     }
     println!("largest difference {largest:.1e}");
     assert!(largest < 1e-9, "{largest}");
+}
+
+#[test]
+fn the_bound_in_the_loss_is_the_certifiers() {
+    check_bounds(chain);
+}
+
+#[test]
+fn the_bound_of_sums_of_terms_is_the_certifiers() {
+    check_bounds(sums_of_terms);
 }

@@ -1,0 +1,323 @@
+"""A term for the loss of one's own training loop: what an attacker could do to a module, as far as a bound knows.
+
+    robust = gcnproof.torch.RobustLoss(gcnproof.Flips(Q=12, q=0.01), "hinge-unlabelled")
+    for epoch in range(600):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(data.x, data.edge_index)[train], data.y[train]) + robust(model, data, batch)
+        loss.backward()
+        optimizer.step()
+
+See docs/training.md. This module and `pyg` are the only ones that import torch.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from . import _native
+from .arguments import threads as _threads
+from .attack import Categories, Flips
+from .errors import InputError, UnsupportedModel, warn
+from .network import Network
+from .pyg import read
+from .pyg.inputs import Call, batched, copied, unwrapped
+from .pyg.native import evaluator
+from .pyg.traced import Traced, leaves, obstacle, remade
+from .selection import selected
+
+_READINGS = 4
+"""So many pairs of module and data are kept as they were read."""
+
+_TOGETHER = 256
+"""So many targets are certified at once where no gradient is wanted: Ctrl-C is heard between them."""
+
+_CLOSE = 1e-9
+"""How far numbers that are made again may lie from those that were read, relative to the largest."""
+
+
+class RobustLoss:
+    """How far a module is from being certified against an attacker, as a scalar that can be differentiated.
+
+    `attack` is Flips(Q=…, q=…). `kind` says what is charged, with g the bounds of the margins of a node's class over the others:
+
+    - "cross-entropy" (RCE): the cross entropy of −g, in place of that of the logits; nodes need labels;
+    - "hinge" (RH): how far g is below `margin`, to be added to the cross entropy; nodes need labels;
+    - "hinge-unlabelled" (RH-U): the same for all nodes, those without a label with the class that the module predicts and `margin_unlabelled`.
+
+    `bound` is "paper" or "anchored". `weight`, `margin` and `margin_unlabelled` are those of `gcnproof train` unless they are given (docs/training.md).
+    `call=lambda model, data: model(…)` says how the module is called where that is not plain. `threads` limits the native code.
+
+    The module is read at the first call and again whenever its structure or the data changes; from step to step only numbers move. BatchNorm takes its
+    running statistics, and dropout is off. A module that cannot be certified raises UnsupportedModel at the first call.
+    """
+
+    def __init__(
+        self,
+        attack: Flips,
+        kind: Literal["cross-entropy", "hinge", "hinge-unlabelled"] = "hinge-unlabelled",
+        bound: Literal["paper", "anchored"] = "paper",
+        *,
+        weight: float | None = None,
+        margin: float | None = None,
+        margin_unlabelled: float | None = None,
+        call: Call | None = None,
+        threads: int | None = None,
+    ):
+        if not isinstance(attack, Flips) or isinstance(attack, Categories):
+            raise InputError(f"a {type(attack).__name__} is no attacker for which there is a loss", "give Flips(Q=12, q=0.01)")
+        if attack.Q is None or attack.q is None:
+            raise InputError(f"{'Q' if attack.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
+        if bound not in ("paper", "anchored"):
+            raise InputError(f"bound={bound!r}", "give 'paper' or 'anchored'")
+        usual = _native.loss_settings(kind)
+        given = [usual_one if one is None else one for one, usual_one in zip((weight, margin, margin_unlabelled), usual)]
+        for name, value in zip(("weight", "margin", "margin_unlabelled"), given):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+                raise InputError(f"{name}={value!r}", "give a number that is not negative")
+        self.attack, self.kind, self.bound = attack, kind, bound
+        self.weight, self.margin, self.margin_unlabelled = map(float, given)
+        self._call, self._threads = call, _threads(threads)
+        self._readings: list[_Reading] = []
+
+    def __repr__(self) -> str:
+        return f"RobustLoss(Flips(Q={self.attack.Q}, q={self.attack.q}), {self.kind!r}, {self.bound!r})"
+
+    def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *, labelled: Any = None) -> torch.Tensor:
+        """The loss of some nodes, or graphs: ids, a slice, a mask, or all of them. It is their mean times `weight`.
+
+        `labelled` says which nodes have a label that may be used, by default `data.train_mask`; the labels themselves are `data.y`. Of the kinds
+        "cross-entropy" and "hinge" all `nodes` must have one.
+        """
+        data = batched(data)
+        reading = self._reading(model, data)
+        return reading.loss(reading.targets(nodes), *self._classes(reading, data, nodes, labelled))
+
+    def certified(self, model: torch.nn.Module, data: Any, nodes: Any = None) -> float:
+        """The share of some nodes, or graphs, that the bound certifies for the class that the module predicts.
+
+        It is a figure for validation and early stopping, in float64 without the rounding errors; verdicts come from gcnproof.certify, which has
+        tighter bounds for deep networks, and a search.
+        """
+        reading = self._reading(model, batched(data))
+        targets = reading.targets(nodes)
+        bounds = [reading.bounds(targets[at : at + _TOGETHER]) for at in range(0, len(targets), _TOGETHER)]
+        return float((np.concatenate(bounds) > 0).mean())
+
+    def _reading(self, model: Any, data: Any) -> _Reading:
+        for place, known in enumerate(self._readings):
+            if known.fits(model, data):
+                self._readings.append(self._readings.pop(place))
+                return known
+        # Whatever was read of a module that has changed since is of no use.
+        self._readings = [known for known in self._readings if known.is_current()][-_READINGS + 1 :]
+        self._readings.append(_Reading(self, model, data))
+        return self._readings[-1]
+
+    def _classes(self, reading: _Reading, data: Any, nodes: Any, labelled: Any) -> tuple[list[int], list[bool]]:
+        """The class of each target, below 0 for the predicted one, and whether it is a label."""
+        targets, count = reading.targets(nodes), reading.count
+        y = getattr(data, "y", None)
+        labels = None if y is None else y.detach().cpu().reshape(-1).numpy()
+        if labels is None or len(labels) != count:
+            if self.kind != "hinge-unlabelled" or labelled is not None:
+                raise InputError(f"`data.y` has no label for each of the {count} targets", "give labels, below 0 where there is none")
+            labels = np.full(count, -1)
+        known = np.ones(count, bool)
+        if self.kind == "hinge-unlabelled":
+            mask = getattr(data, "train_mask", None) if labelled is None else labelled
+            if mask is None:
+                raise InputError("it is not said which nodes are labelled", "say labelled=data.train_mask, or labelled=[] for none of them")
+            known[:] = False
+            known[selected(mask, count, name="labelled")] = True
+        known &= labels >= 0
+        if self.kind != "hinge-unlabelled" and not known[targets].all():
+            node = next(target for target in targets if not known[target])
+            raise InputError(f"target {node} has no label, which kind={self.kind!r} needs", "give labelled nodes, or take the kind 'hinge-unlabelled'")
+        return np.where(known, labels, -1)[targets].tolist(), known[targets].tolist()
+
+
+class _Reading:
+    """A module as it was read on some data: what its numbers are made of, and the native code that bounds its margins."""
+
+    def __init__(self, loss: RobustLoss, model: Any, data: Any):
+        if not isinstance(model, torch.nn.Module):
+            raise UnsupportedModel(f"a {type(model).__name__} is not a torch.nn.Module: give the model itself")
+        found = read(model, data, loss._call, traced=True)
+        if found.division is not None or found.inputs.normalised is not None:
+            raise InputError(
+                "the rows of the attributes are divided by their sums, for which there is no loss yet",
+                "train on 0/1 attributes as they are: `data.x = (data.x > 0).float()`, without T.NormalizeFeatures()",
+            )
+        graph = found.inputs.graph(found.network.has_readout)
+        found.compare(evaluator(graph, found.network))
+        # As the native code has them: each layer behind those that it reads.
+        self.arrays = [found.arrays[layer.name] for layer in found.network._sorted()]
+        self.made = [array.made for weights, bias in self.arrays for array in (*weights, bias) if isinstance(array, Traced)]
+        if (name := obstacle(self.made)) is not None:
+            raise UnsupportedModel(
+                f"the module computes weights from its parameters by `{name}`, through which no gradient is followed. Remedy: compute them by other functions of torch, "
+                "not in place",
+                name,
+            )
+        self.leaves = leaves(self.made)
+        if not self.leaves & {name for name, _ in unwrapped(model).named_parameters()}:
+            warn("the module's logits do not depend on any of its parameters: the loss has no gradient")
+        self._model, self._state = weakref.ref(model), _state(model, self.leaves)
+        self._data, self._versions = _tensors(data), _versions(data)
+        _check_gradient(loss, model, data, found.network, self)
+        network = _native.Network(graph._native(), *found.network.describe())
+        charging = {
+            "kind": loss.kind, "bound": loss.bound, "weight": loss.weight, "margin_labelled": loss.margin, "margin_unlabelled": loss.margin_unlabelled,
+        }
+        self.native = _native.Certificates(graph._native(), network, loss.attack._native(graph), charging, loss._threads)
+        self.count: int = self.native.targets
+
+    def is_current(self) -> bool:
+        """Is the module as it was, but for the numbers that are made again?"""
+        model = self._model()
+        return model is not None and self._state == _state(model, self.leaves)
+
+    def fits(self, model: Any, data: Any) -> bool:
+        """Is it the reading of this module, as it is now, on this data?"""
+        return self._model() is model and self._versions == _versions(data) and self.is_current()
+
+    def targets(self, nodes: Any) -> list[int]:
+        """Ids of nodes, or of graphs."""
+        found = selected(nodes, self.count)
+        found = list(range(self.count)) if found is None else [node + self.count if node < 0 else node for node in found]
+        if not found:
+            raise InputError("nodes: none is selected", "give at least one id, or leave nodes out")
+        for node in found:
+            if not 0 <= node < self.count:
+                raise InputError(f"there is no node {node}: the last one is {self.count - 1}", "ids run from 0")
+        return found
+
+    def numbers(self) -> list[torch.Tensor]:
+        """The module's present numbers as the network has them, in float64 on the CPU."""
+        model = self._model()
+        assert model is not None
+        inner = unwrapped(model)
+        tensors = {name: tensor.to("cpu", torch.float64) for name, tensor in [*inner.named_buffers(), *inner.named_parameters()] if name in self.leaves}
+        return remade(self.made, tensors)
+
+    def loss(self, targets: list[int], classes: list[int], labelled: list[bool]) -> torch.Tensor:
+        """The loss of some targets."""
+        chosen = {"nodes": targets, "classes": classes, "labelled": labelled}
+        model = self._model()
+        assert model is not None
+        like = next((parameter for parameter in model.parameters() if parameter.is_floating_point()), torch.zeros(()))
+        return _Loss.apply(self, chosen, *self.numbers()).to(like.device, like.dtype)
+
+    def bounds(self, targets: list[int]) -> np.ndarray:
+        """The smallest bound of each target's margins."""
+        with torch.no_grad():
+            numbers = self.numbers()
+        chosen = {"nodes": targets, "classes": [-1] * len(targets), "labelled": [False] * len(targets)}
+        return self.native.evaluate(self.layers(numbers), chosen, False)[1]
+
+    def layers(self, numbers: Any) -> list[Any]:
+        """The arrays of all layers, with new numbers for those that are made of parameters."""
+        new = iter([number.detach().numpy() for number in numbers])
+
+        def array(known: Any) -> Any:
+            return next(new) if isinstance(known, Traced) else known
+
+        return [([array(weight) for weight in weights], array(bias)) for weights, bias in self.arrays]
+
+
+class _Loss(torch.autograd.Function):
+    """The native loss of a network's numbers."""
+
+    @staticmethod
+    def forward(context: Any, reading: _Reading, chosen: dict[str, Any], *numbers: torch.Tensor) -> torch.Tensor:
+        wanted = any(context.needs_input_grad[2:])
+        loss, _, _, by = reading.native.evaluate(reading.layers(numbers), chosen, wanted)
+        if wanted:
+            known = [pair for (weights, bias), (by_weights, by_bias) in zip(reading.arrays, by) for pair in zip((*weights, bias), (*by_weights, by_bias))]
+            context.save_for_backward(*[torch.from_numpy(gradient) for array, gradient in known if isinstance(array, Traced)])
+        return torch.tensor(loss, dtype=torch.float64)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(context: Any, *by: Any) -> Any:
+        return None, None, *[by[0] * gradient for gradient in context.saved_tensors]
+
+
+_PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype)
+
+
+def _state(model: torch.nn.Module, leaves: set[str]) -> list[Any]:
+    """What a reading depends on, but for the numbers that are made again: the modules, their settings, other buffers."""
+    inner, state = unwrapped(model), []
+    for name, part in inner.named_modules():
+        settings = tuple(
+            (key, value) for key, value in vars(part).items()
+            if key != "training" and (isinstance(value, _PLAIN) or isinstance(value, (tuple, list)) and all(isinstance(item, _PLAIN) for item in value))
+        )
+        own = (id(vars(part).get("forward")), len(part._forward_hooks), len(part._forward_pre_hooks))
+        state.append((name, type(part), own, repr(settings)))
+    for name, tensor in [*inner.named_parameters(remove_duplicate=False), *inner.named_buffers()]:
+        # No structure depends on a parameter: that was checked. Of buffers, whole numbers count steps and nothing else.
+        trained = isinstance(tensor, torch.nn.Parameter)
+        numbers = None if trained or name in leaves or not tensor.is_floating_point() else tensor._version
+        state.append((name, tuple(tensor.shape), id(tensor) if trained else None, numbers))
+    return state
+
+
+def _tensors(data: Any) -> list[tuple[str, Any]]:
+    """The tensors of a Data object, by name."""
+    keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
+    return [(key, tensor) for key in keys if isinstance(tensor := getattr(data, key, None), torch.Tensor)]
+
+
+def _versions(data: Any) -> list[Any]:
+    """Which tensors a Data object has, and how often they were changed in place."""
+    return [(key, id(tensor), None if tensor.is_inference() else tensor._version) for key, tensor in _tensors(data)]
+
+
+def _check_gradient(loss: RobustLoss, model: torch.nn.Module, data: Any, network: Network, reading: _Reading) -> None:
+    """Raises where the numbers of the network are not made of the parameters as they were recorded: another module, whose parameters were moved, must give the same."""
+    moved = copied(model)
+    random = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in moved.parameters():
+            if parameter.is_floating_point():
+                parameter.add_(0.01 * torch.randn(parameter.shape, generator=random, dtype=torch.float64) * (1.0 + parameter.abs()))
+        for name, buffer in moved.named_buffers():
+            if name in reading.leaves:
+                buffer.mul_(1.0 + 0.1 * torch.rand(buffer.shape, generator=random, dtype=torch.float64))
+        found = read(moved, data, loss._call, traced=True)
+        tensors = {name: tensor for name, tensor in [*moved.named_buffers(), *moved.named_parameters()] if name in reading.leaves}
+        numbers = reading.layers(remade(reading.made, tensors))
+    remedy = "Remedy: keep what passes messages, and every choice of the forward, apart from the parameters"
+    if not _same_structure(network, found.network):
+        raise UnsupportedModel(f"the structure of the module, or its message passing, depends on the values of its parameters. {remedy}", "structure")
+    for layer, (weights, bias) in zip(found.network._sorted(), numbers):
+        for own, other in [*zip(weights, (term.weight for term in layer.terms)), (bias, layer.bias)]:
+            size = 0.0 if other is None else float(np.abs(other).max(initial=0.0))
+            if (own is None) != (other is None) or own is not None and other is not None and not np.allclose(own, other, rtol=0.0, atol=_CLOSE * size):
+                raise UnsupportedModel(
+                    f"the numbers of the layer {layer.name!r} depend on the parameters in a way that is not followed. {remedy}", layer.name
+                )
+
+
+def _same_structure(first: Network, second: Network) -> bool:
+    """Do two networks differ in the numbers of weights and biases alone?"""
+
+    def operator(one: Any) -> Any:
+        base, coefficients = getattr(one, "base", one), tuple(getattr(one, "coefficients", ()))
+        base = base if isinstance(base, str) else tuple(part.tobytes() for part in (base.indptr, base.indices, base.data))
+        return base, coefficients
+
+    def structure(network: Network) -> list[Any]:
+        return [
+            (layer.name, layer.activation, None if layer.bias is None else layer.bias.shape,
+             [(term.source, operator(term.operator), None if term.weight is None else term.weight.shape) for term in layer.terms])
+            for layer in network._sorted()
+        ]
+
+    return structure(first) == structure(second)
