@@ -251,6 +251,9 @@ pub struct CarriedPrices {
     /// Are coefficients handed back from the margin?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub back: bool,
+    /// Are insertions away from the target bounded by lists of messages?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lists: bool,
 }
 
 /// A set of changes after which the other class is as large or larger.
