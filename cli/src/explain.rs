@@ -58,7 +58,7 @@ impl Explain {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         let on_edges = self.edges.wanted(self.edges_global.map(|_| "-E"))?;
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read_edges(self.edges.directed_edges)?;
         if self.node >= graph.target_count() {
             let last = graph.target_count().saturating_sub(1);
             let what = if graph.batch().is_some() { "graph" } else { "node" };

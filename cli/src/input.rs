@@ -24,12 +24,16 @@ pub struct GraphArguments {
     /// Take every non-zero edge weight as 1
     #[arg(long, help_heading = "Graph", hide_short_help = true)]
     pub unweight: bool,
+    /// Are directions of edges kept? Where these are attacked, --directed-edges says so.
+    #[arg(skip)]
+    pub directed: bool,
 }
 
 impl GraphArguments {
     /// As the reader of files takes them.
     pub fn options(&self) -> GraphOptions {
-        GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight }
+        let GraphArguments { binarize, symmetrize, unweight, directed } = *self;
+        GraphOptions { binarize, symmetrize, unweight, directed }
     }
 
     /// Reads a graph and tells what is worth knowing about it.
@@ -149,6 +153,13 @@ impl Input {
         let graph = self.files.options.read(&self.graph)?;
         let (network, identity) = self.network(&graph, None)?;
         Ok((graph, network, identity))
+    }
+
+    /// The same where edges are attacked; `directed` says whether they keep their directions.
+    pub fn read_edges(&self, directed: bool) -> Result<(Graph, Network, Identity)> {
+        let mut input = self.clone();
+        input.files.options.directed = directed;
+        input.read()
     }
 
     /// The same of a graph or of a part of one.

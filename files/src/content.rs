@@ -13,12 +13,15 @@ pub struct GraphOptions {
     pub symmetrize: bool,
     /// Read every nonzero weight as 1.
     pub unweight: bool,
+    /// Keep edges that have one direction only.
+    pub directed: bool,
 }
 
 /// An attributed graph as its file has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphFile {
-    /// Who is linked to whom: square, symmetric, self-loops kept as the file has them.
+    /// Who is linked to whom: square, self-loops kept as the file has them; symmetric unless [`GraphOptions::directed`] was said, and
+    /// then row `i` holds those whom node `i` receives from.
     pub adjacency: Pattern,
     /// Which node (row) has which attribute (column).
     pub attributes: Pattern,
