@@ -68,6 +68,7 @@ fn pattern(py: Python, what: &str, rows: usize, csr: Csr) -> PyResult<Pattern> {
 impl Graph {
     /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
+    #[allow(clippy::too_many_arguments)]
     #[new]
     /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs.
     #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None, directed=false))]

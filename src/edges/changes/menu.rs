@@ -54,6 +54,9 @@ pub(crate) struct Menu<'a> {
 /// Changes that are looked at, at most.
 const MOST: usize = 1 << 20;
 
+/// The same where insertions elsewhere are bounded by lists: more take longer than their bound is worth.
+const MOST_BESIDE_LISTS: usize = 40_000;
+
 /// From so many pairs of nodes on, insertions away from the target are not looked at one by one.
 const PAIRS: usize = 20_000;
 
@@ -180,6 +183,7 @@ impl<'a> Menu<'a> {
         let by_lists = self.setting.by_lists && !last;
         let near = self.distances(farthest, !last && !by_lists && self.setting.budget.changes().inserts());
         self.near = by_lists.then(|| near.keys().copied().collect());
+        let most = if by_lists { MOST_BESIDE_LISTS } else { MOST };
         let mut ends: Vec<u32> = near.keys().copied().collect();
         ends.sort_unstable();
         let mut flips: Vec<Flip> = Vec::new();
@@ -204,7 +208,7 @@ impl<'a> Menu<'a> {
                 if self.is_free(edge, inserts) {
                     alike[usize::from(inserts)] |= same;
                     flips.push(Flip { edge, inserts });
-                    if flips.len() > MOST {
+                    if flips.len() > most {
                         return None;
                     }
                 }
