@@ -13,8 +13,10 @@ use gcnproof_files::{GraphFile, GraphOptions, ModelFile, read_graph, read_model}
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [graph, model, global, local] = arguments.as_slice() else { return Err("GRAPH MODEL Q q".into()) };
-    let graph =
-        read_graph(graph.as_ref(), &GraphOptions { binarize: true, symmetrize: true, unweight: true, real: false })?;
+    let graph = read_graph(
+        graph.as_ref(),
+        &GraphOptions { binarize: true, symmetrize: true, unweight: true, ..GraphOptions::default() },
+    )?;
     let model = read_model(model.as_ref())?;
     let mut to = BufWriter::new(stdout().lock());
     let budget = BudgetStatement {

@@ -143,6 +143,7 @@ fn run() -> Result<Outcome, String> {
     if sample.is_some() && !verified {
         return Err("--sample goes with --verified (try --help)".into());
     }
+    graph_options.directed = words.is_directed();
     let (graph, part) = read_graph_or_part(graph, &graph_options).map_err(|error| error.to_string())?;
     options.question = words.question(&graph, part.as_ref())?;
     options.part = part;

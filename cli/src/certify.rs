@@ -208,7 +208,7 @@ impl Certify {
                 ));
             }
         };
-        let (graph, network, identity) = self.input.read_real()?;
+        let (graph, network, identity) = self.input.read_edges(self.edges.directed_edges)?;
         self.logits.insist(&graph, &network)?;
         let budget = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;

@@ -71,7 +71,8 @@ impl Check {
         if let Some(threads) = self.threads {
             rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
         }
-        let (graph, part) = self.options.read_real_or_part(&self.graph)?;
+        let reading = GraphArguments { directed: self.question.0.is_directed(), real: true, ..self.options.clone() };
+        let (graph, part) = reading.read_or_part(&self.graph)?;
         let graph = graph.file();
         let model = self.reading.read(&self.model)?;
         let wrong = |problem: String| miette!(help = "gcnproof check --help says how to ask", "{problem}");

@@ -18,6 +18,9 @@ const EDGES: usize = 6;
 /// The summary of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgeSummary {
+    /// What rows are about: nodes or graphs.
+    #[serde(skip)]
+    pub targets: &'static str,
     /// Nodes.
     pub nodes: usize,
     /// Certified robust.
@@ -52,6 +55,7 @@ impl EdgeSummary {
             }
         }
         EdgeSummary {
+            targets: if rows.first().is_some_and(|row| row.graphs) { "graphs" } else { "nodes" },
             nodes: rows.len(),
             robust: count(Verdict::Robust),
             non_robust: count(Verdict::NonRobust),
@@ -72,23 +76,25 @@ impl EdgeSummary {
         for (name, count) in [("robust", self.robust), ("non-robust", self.non_robust), ("undecided", self.undecided)] {
             let _ = writeln!(text, "{name:<12}{count:>8}  {:>5.1} %", share(count));
         }
-        let _ = writeln!(text, "{:<12}{:>8}\n", "nodes", self.nodes);
+        let _ = writeln!(text, "{:<12}{:>8}\n", self.targets, self.nodes);
         for (reason, count) in &self.reasons {
             let _ = writeln!(text, "  {:<22}{count:>8}", reason.replace('_', " "));
         }
         if !self.witness_sizes.is_empty() {
             let sizes: Vec<String> =
                 self.witness_sizes.iter().map(|(size, count)| format!("{size}: {count}")).collect();
-            let _ = writeln!(text, "\nedges of a witness: nodes   {}", sizes.join("  "));
+            let _ = writeln!(text, "\nedges of a witness: {}   {}", self.targets, sizes.join("  "));
         }
         let _ = writeln!(
             text,
-            "\n{:.2} s, {:.2} ms a node; the largest search has {} branches",
+            "\n{:.2} s, {:.2} ms a {}; the largest search has {} branches",
             self.seconds,
             1e3 * self.seconds_per_node,
+            self.targets.trim_end_matches('s'),
             self.largest_search
         );
-        text += &limit_line(self.reasons.get(EdgeReason::Limit.name()).copied().unwrap_or(0), "nodes", Some(effort));
+        text +=
+            &limit_line(self.reasons.get(EdgeReason::Limit.name()).copied().unwrap_or(0), self.targets, Some(effort));
         text
     }
 }
@@ -132,9 +138,12 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
     let class = |class: usize| class_name(Some(graph), class as u64);
     let node = result.node;
     let label = graph.label(node).map_or("no label".into(), |label| format!("label {}", class(label as usize)));
-    let _ = writeln!(text, "node {node}: predicted {}, {label}", class(result.predicted));
+    let graphs = graph.batch().is_some();
+    let target = if graphs { "graph" } else { "node" };
+    let _ = writeln!(text, "{target} {node}: predicted {}, {label}", class(result.predicted));
     let _ = writeln!(text, "budget: {}", words(budget));
-    let _ = writeln!(text, "edges: {} at it, {} that matter to it\n", graph.degree(node), result.relevant);
+    let place = if graphs { "in it" } else { "at it" };
+    let _ = writeln!(text, "edges: {} {place}, {} that matter to it\n", graph.links(node), result.relevant);
     let limit = if result.limit_hit { ", a limit was hit" } else { "" };
     let _ = writeln!(
         text,
@@ -166,6 +175,7 @@ pub fn explained(graph: &Graph, result: &EdgeResult, budget: &EdgeBudgetRecord) 
             let target = node as u32;
             let near = |v: u32| v == target || graph.adjacency().get(node, v as usize).is_some();
             let place = match (edge.0 == target || edge.1 == target, near(edge.0) || near(edge.1)) {
+                _ if graphs => "in the graph",
                 (true, _) => "at the node",
                 (false, true) => "at a neighbour",
                 _ if budget.attack == "remove" && !budget.directed => "two edges away",

@@ -61,7 +61,8 @@ impl Explain {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         let on_edges = self.edges.wanted(self.edges_global.map(|_| "-E"))?;
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity) =
+            if on_edges { self.input.read_edges(self.edges.directed_edges)? } else { self.input.read()? };
         let target = self.target();
         if let (Some(number), None) = (self.graph_number, graph.batch()) {
             return Err(miette!(

@@ -24,24 +24,19 @@ pub struct GraphArguments {
     /// Take every non-zero edge weight as 1
     #[arg(long, help_heading = "Graph", hide_short_help = true)]
     pub unweight: bool,
+    /// Are directions of edges kept? Where these are attacked, --directed-edges says so.
+    #[arg(skip)]
+    pub directed: bool,
+    /// Are attributes taken as the numbers that they are? Where the attacker moves them, or leaves them alone.
+    #[arg(skip)]
+    pub real: bool,
 }
 
 impl GraphArguments {
     /// As the reader of files takes them.
     pub fn options(&self) -> GraphOptions {
-        GraphOptions { binarize: self.binarize, symmetrize: self.symmetrize, unweight: self.unweight, real: false }
-    }
-
-    /// The same for what leaves attributes as they are, which may then be any numbers.
-    pub fn real(&self) -> GraphOptions {
-        GraphOptions { real: true, ..self.options() }
-    }
-
-    /// The same of a graph or of a part of one whose attributes may be any numbers.
-    pub fn read_real_or_part(&self, path: &Path) -> Result<(Graph, Option<PartFile>)> {
-        let (graph, part) = read_graph_or_part(path, &self.real())?;
-        tell(path, graph.notes());
-        Ok((graph, part))
+        let GraphArguments { binarize, symmetrize, unweight, directed, real } = *self;
+        GraphOptions { binarize, symmetrize, unweight, directed, real }
     }
 
     /// Reads a graph and tells what is worth knowing about it.
@@ -168,19 +163,17 @@ impl Input {
         Ok((graph, network, identity))
     }
 
-    /// The same where attributes stay as they are.
-    pub fn read_real(&self) -> Result<(Graph, Network, Identity)> {
-        let graph = read_graph(&self.graph, &self.files.options.real())?;
-        tell(&self.graph, graph.notes());
-        let (network, identity) = self.network(&graph, None)?;
-        Ok((graph, network, identity))
+    /// The same where edges are attacked, and attributes stay as they are; `directed` says whether edges keep their directions.
+    pub fn read_edges(&self, directed: bool) -> Result<(Graph, Network, Identity)> {
+        let mut input = self.clone();
+        (input.files.options.directed, input.files.options.real) = (directed, true);
+        input.read()
     }
 
     /// The same of a graph or of a part of one, whose attributes may be any numbers or not.
     pub fn read_or_part(&self, real: bool) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
-        let options = &self.files.options;
-        let (graph, part) =
-            if real { options.read_real_or_part(&self.graph)? } else { options.read_or_part(&self.graph)? };
+        let options = GraphArguments { real, ..self.files.options.clone() };
+        let (graph, part) = options.read_or_part(&self.graph)?;
         let (network, identity) = self.network(&graph, part.as_ref())?;
         Ok((graph, network, identity, part))
     }

@@ -109,7 +109,7 @@ impl Radius {
     }
 
     fn remove_edges(self) -> Result<u8> {
-        let (graph, network, identity) = self.input.read_real()?;
+        let (graph, network, identity) = self.input.read_edges(self.edges.directed_edges)?;
         self.logits.insist(&graph, &network)?;
         let budget = self.edges.budget(&graph, 0, self.local.freeze_nodes.as_deref())?;
         let nodes = input::nodes(self.nodes.as_deref(), &graph)?;

@@ -139,7 +139,8 @@ impl Table1 {
 
     /// Trains and certifies one model; nothing if the run was interrupted.
     fn compute(&self, key: u64, cell: &Cell) -> Result<Option<TableRecord>> {
-        let plain = GraphArguments { binarize: false, symmetrize: false, unweight: false };
+        let plain =
+            GraphArguments { binarize: false, symmetrize: false, unweight: false, directed: false, real: false };
         let graph = plain.read(&self.path(&cell.graph))?;
         let budget = Budget::uniform(&graph, GLOBAL, LOCAL.flips(graph.attribute_count()));
         let split = Split::draw(&graph, SHARE, cell.seed)?;

@@ -15,12 +15,15 @@ pub struct GraphOptions {
     pub unweight: bool,
     /// Take attributes that are neither 0 and 1 nor these divided by the sums of their rows as the numbers that they are.
     pub real: bool,
+    /// Keep edges that have one direction only.
+    pub directed: bool,
 }
 
 /// An attributed graph as its file has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GraphFile {
-    /// Who is linked to whom: square, symmetric, self-loops kept as the file has them.
+    /// Who is linked to whom: square, self-loops kept as the file has them; symmetric unless [`GraphOptions::directed`] was said, and
+    /// then row `i` holds those whom node `i` receives from.
     pub adjacency: Pattern,
     /// Which node (row) has which attribute (column).
     pub attributes: Pattern,

@@ -221,7 +221,8 @@ pub enum FileError {
     #[diagnostic(help(
         "`--symmetrize` adds the missing direction of every edge; to keep directions, give the message-passing \
          matrix of the model as well: `--symmetrize --message-passing matrix.npz`, saved with \
-         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows"
+         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows; where edges are attacked, \
+         `--directed-edges` keeps them"
     ))]
     NotSymmetric {
         file: String,

@@ -3,7 +3,7 @@
 //! A readout is an operator whose row `g` is graph `g`; the rows behind the last graph are empty. So layers on graphs are layers like
 //! others, whose row `g` belongs to graph `g` and not to node `g`. That is sound only if no value of a node is taken for one of a graph.
 
-use crate::LayerFile;
+use crate::{LayerFile, ModelFile};
 
 /// The rules of readouts.
 const READOUTS: [&str; 2] = ["pool-sum", "pool-mean"];
@@ -22,6 +22,17 @@ impl LayerFile {
     #[must_use]
     pub fn pools(&self) -> bool {
         self.operators.iter().any(|rule| READOUTS.contains(&rule.as_str()))
+    }
+}
+
+impl ModelFile {
+    /// Refuses a network with a readout whose units add values of nodes and of graphs, or pass those of graphs along edges. Files are
+    /// refused when they are read.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn check_levels(&self) -> Result<(), String> {
+        check(&self.layers)
     }
 }
 

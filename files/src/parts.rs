@@ -183,7 +183,9 @@ impl<'bytes> Reader<'bytes> {
                     Err(array.element(at, problem, remedy))
                 }
             };
-            cells.push((end(0)?, end(1)?, weight));
+            let (from, to) = (end(0)?, end(1)?);
+            // Rows are receivers; where every edge has both directions that is the same.
+            cells.push(if options.directed { (to, from, weight) } else { (from, to, weight) });
         }
         cells.sort_by_key(|&(row, column, _)| (row, column));
         let repeated = || cells.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|cell| cell.len() > 1);
@@ -235,6 +237,11 @@ impl<'bytes> Reader<'bytes> {
             .filter(|&(row, column)| !mirror.contains(row, column));
         let pattern = match lonely.next() {
             None => pattern,
+            Some(_) if options.directed && !options.symmetrize => {
+                let count = 1 + lonely.count();
+                self.notes.push(format!("`{entry}`: {count} of {total} edges have one direction only"));
+                pattern
+            }
             Some((row, column)) => {
                 let count = 1 + lonely.count();
                 if !options.symmetrize {

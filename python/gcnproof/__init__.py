@@ -43,15 +43,15 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0) -> tuple[Graph, Network]:
+def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0, directed: bool = False) -> tuple[Graph, Network]:
     """The graph and the network of a PyTorch Geometric module and its Data object.
 
     The network's logits have been compared with the module's own in float64, without flips and on random ones (chosen by `seed`).
-    `call=lambda model, data: model(…)` says how the module is called where its arguments leave that open. Raises UnsupportedModel for an operation that cannot be certified, with its name and the line of your code.
+    `call=lambda model, data: model(…)` says how the module is called where its arguments leave that open. Raises UnsupportedModel for an operation that cannot be certified, with its name and the line of your code. `directed=True` keeps edges that have one direction only.
     """
     from .pyg import from_pyg as read
 
-    return read(model, data, call=call, seed=seed)
+    return read(model, data, call=call, seed=seed, directed=directed)
 
 
 __all__ = [

@@ -58,10 +58,11 @@ class Graph:
         names: tuple[list[str] | None, list[str] | None, list[str] | None] = ...,
         normalised: int | None = None,
         batch: np.ndarray | None = None,
+        directed: bool = False,
     ) -> Graph: ...
     @staticmethod
     def read(
-        path: str, binarize: bool = False, symmetrize: bool = False, unweight: bool = False
+        path: str, binarize: bool = False, symmetrize: bool = False, unweight: bool = False, directed: bool = False
     ) -> tuple[Graph, list[str]]: ...
     def save(self, path: str) -> None: ...
     @property

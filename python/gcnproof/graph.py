@@ -16,7 +16,7 @@ from .normalisation import Division, note, recognised
 
 
 _MATRICES = "a network whose operators are matrices, receivers in rows: Term('x', A, W) with a scipy.sparse matrix A"
-DIRECTED = f"say symmetrize=True, which adds the missing direction of every edge: Graph.load(path, symmetrize=True); to keep directions, say it, too, and give {_MATRICES}"
+DIRECTED = f"say symmetrize=True, which adds the missing direction of every edge: Graph.load(path, symmetrize=True); to keep directions, say it, too, and give {_MATRICES}; for attacks on directed edges, say directed=True instead"
 """The remedy for a directed graph of a file."""
 WEIGHTED = f"say unweight=True, which takes every weight that is not 0 as 1: Graph.load(path, unweight=True); to keep the weights, say it, too, and give {_MATRICES}"
 """The remedy for a weighted one."""
@@ -36,13 +36,15 @@ class Graph:
     Many small graphs are one graph without edges between them: `batch` has the graph of each node, ascending from 0, as PyTorch Geometric's
     Batch has it. Then whole graphs are classified, and `labels` has one class for each graph.
 
-    `symmetrize=True` adds the missing direction of every edge, `unweight=True` takes every weight that is not 0 as 1,
+    `directed=True` keeps edges that have one direction only, rows of the adjacency being receivers: such a graph is for attacks on
+    directed edges, `Edges(…, directed=True)`. `symmetrize=True` adds the missing direction of every edge, `unweight=True` takes every weight that is not 0 as 1,
     `binarize=True` every attribute that is not 0.
     """
 
     _division: Division | None = None
     _groups: list[int] | None = None
     _batch: np.ndarray | None = None
+    _directed: bool = False
 
     def __init__(
         self,
@@ -57,10 +59,13 @@ class Graph:
         symmetrize: bool = False,
         unweight: bool = False,
         binarize: bool = False,
+        directed: bool = False,
     ):
-        symmetrize, unweight, binarize = (
-            switch(value, name) for name, value in (("symmetrize", symmetrize), ("unweight", unweight), ("binarize", binarize))
+        symmetrize, unweight, binarize, directed = (
+            switch(value, name) for name, value in (("symmetrize", symmetrize), ("unweight", unweight), ("binarize", binarize), ("directed", directed))
         )
+        if symmetrize and directed:
+            raise InputError("symmetrize=True beside directed=True", "the first adds the missing direction of every edge, the second keeps edges without one: say one of both")
         adjacency = _csr(adjacency, "adjacency")
         attributes = _csr(attributes, "attributes")
         nodes, columns = adjacency.shape
@@ -88,6 +93,7 @@ class Graph:
         attributes = _ones(attributes, "attributes", binarize, remedy)
         if symmetrize:
             adjacency = _ones(_csr(adjacency + adjacency.T, "adjacency"), "adjacency", True, "")
+        self._directed = directed
         self._adjacency: Any = adjacency
         self._attributes: Any = attributes
         self._batch = None if batch is None else _batch(batch, nodes)
@@ -98,10 +104,17 @@ class Graph:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        symmetrize: bool = False,
+        unweight: bool = False,
+        binarize: bool = False,
+        directed: bool = False,
     ) -> Graph:
         """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
-        repairs = [switch(value, name) for name, value in (("binarize", binarize), ("symmetrize", symmetrize), ("unweight", unweight))]
+        said = (("binarize", binarize), ("symmetrize", symmetrize), ("unweight", unweight), ("directed", directed))
+        repairs = [switch(value, name) for name, value in said]
         try:
             handle, notes = _native.Graph.read(path_of(path, "path", "give the path of a file, such as 'graph.npz'"), *repairs)
         except InputError as error:
@@ -112,10 +125,12 @@ class Graph:
             raise
         for note in notes:
             warn(pythonic(note))
-        return cls._of(handle)
+        graph = cls._of(handle)
+        graph._directed = repairs[3]
+        return graph
 
     @classmethod
-    def from_data(cls, data: Any, *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False) -> Graph:
+    def from_data(cls, data: Any, *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False, directed: bool = False) -> Graph:
         """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
         from scipy import sparse
 
@@ -149,7 +164,7 @@ class Graph:
             )
         adjacency.data[:] = 1
         labels, batch = getattr(data, "y", None), getattr(data, "batch", None)
-        return cls(adjacency, x, labels, batch=batch, symmetrize=symmetrize, unweight=unweight, binarize=binarize)
+        return cls(adjacency, x, labels, batch=batch, symmetrize=symmetrize, unweight=unweight, binarize=binarize, directed=directed)
 
     def _check_names(self) -> None:
         """Raises where names are too many or too few."""
@@ -204,7 +219,8 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         parts = {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names}
-        return {**parts, "_division": self._division, "_groups": self._groups, "_batch": self._batch, "_handle": None}
+        more = {"_division": self._division, "_groups": self._groups, "_batch": self._batch, "_directed": self._directed}
+        return {**parts, **more, "_handle": None}
 
     def _native(self) -> _native.Graph:
         """The same graph in the native module, made when it is first needed."""
@@ -217,6 +233,7 @@ class Graph:
                 self._names,
                 self.normalised,
                 self._batch,
+                self._directed,
             )
             if self._groups is not None:
                 self._handle = self._handle.grouped(self._groups)
@@ -255,6 +272,11 @@ class Graph:
     def batch(self) -> np.ndarray | None:
         """The graph of each node, where whole graphs are classified."""
         return self._batch
+
+    @property
+    def directed(self) -> bool:
+        """May edges have one direction only?"""
+        return self._directed
 
     @property
     def graph_count(self) -> int | None:

@@ -109,7 +109,8 @@ SWAPPED = "the model comes first, then the graph: certify(model, data, …)"
 class Subject:
     """A network on a graph, as it was given and as the native module has it. `call` says how a module is called with its data."""
 
-    def __init__(self, model: Any, data: Any, call: Any = None):
+    def __init__(self, model: Any, data: Any, call: Any = None, directed: bool = False):
+        self._given = model, data, call
         # What `train` returns has the network that it made.
         model = model.network if isinstance(getattr(model, "network", None), Network) else model
         _check_places(model, data)
@@ -119,7 +120,7 @@ class Subject:
             from .pyg.inputs import batched
 
             self.data = data = batched(data)
-            self.graph, model = from_pyg(model, data, call=call)
+            self.graph, model = from_pyg(model, data, call=call, directed=directed)
         elif call is not None:
             raise InputError("call says how a module of torch is called", f"a {type(model).__name__} is not called: leave call out")
         elif isinstance(data, Graph):
@@ -166,7 +167,12 @@ class Subject:
 
     def against(self, attack: Any) -> Subject:
         """The same where categories are changed, if that is what the attack does."""
-        from .attack import Categories, Flips  # They know how nodes are selected.
+        from .attack import Categories, Edges, Flips  # They know how nodes are selected.
+
+        if isinstance(attack, Edges) and attack.directed and is_module(self._given[0]) and not self.graph.directed and self._one_way() is not None:
+            return Subject(*self._given, directed=True)
+        if self.graph.directed and not (isinstance(attack, Edges) and attack.directed):
+            raise InputError("the graph has directed edges", "they are for Edges(…, directed=True); give a graph with both directions of every edge")
 
         if not isinstance(attack, Categories):
             if isinstance(attack, Flips) and self.graph.groups is not None:
@@ -181,16 +187,22 @@ class Subject:
         subject.network = self.network.on(subject.graph._native())
         return subject
 
+    def _one_way(self) -> tuple[int, int] | None:
+        """An edge of the data that has no way back."""
+        edges, count = getattr(self.data, "edge_index", None), self.graph.node_count
+        if getattr(edges, "ndim", 0) != 2 or getattr(edges, "shape", (0,))[0] != 2:
+            return None
+        source, receiver = _array(edges)
+        alone = np.setdiff1d(source * count + receiver, receiver * count + source)
+        return (int(alone[0]) // count, int(alone[0]) % count) if len(alone) else None
+
     def check_removable(self) -> None:
         """Raises where edges cannot be removed because they have a direction, or because operators do not depend on them."""
-        edges, count = getattr(self.data, "edge_index", None), self.graph.node_count
-        if getattr(edges, "ndim", 0) == 2 and getattr(edges, "shape", (0,))[0] == 2:
-            source, receiver = _array(edges)
-            for alone in np.setdiff1d(source * count + receiver, receiver * count + source)[:1].tolist():
-                raise InputError(
-                    f"the graph is directed: there is an edge from node {alone // count} to node {alone % count}, but none back; edges are changed in graphs that have both directions of every edge (directed=True changes one of them)",
-                    "make it undirected with torch_geometric.transforms.ToUndirected(), and train the model on that",
-                )
+        if not self.graph.directed and (alone := self._one_way()) is not None:
+            raise InputError(
+                f"the graph is directed: there is an edge from node {alone[0]} to node {alone[1]}, but none back",
+                "say directed=True, so that directed edges are changed; or make it undirected with torch_geometric.transforms.ToUndirected(), and train the model on that",
+            )
         for layer in self.model.layers if isinstance(self.model, Network) else ():
             if any(_matrix(term.operator) is not None for term in layer.terms):
                 raise InputError(

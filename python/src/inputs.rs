@@ -68,9 +68,10 @@ fn pattern(py: Python, what: &str, rows: usize, csr: Csr) -> PyResult<Pattern> {
 impl Graph {
     /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
+    #[allow(clippy::too_many_arguments)]
     #[new]
     /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs.
-    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None))]
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None, directed=false))]
     fn new(
         py: Python,
         adjacency: Csr,
@@ -79,6 +80,7 @@ impl Graph {
         names: (Names, Names, Names),
         normalised: Option<u32>,
         batch: Option<Bound<PyAny>>,
+        directed: bool,
     ) -> PyResult<Graph> {
         let normalisation = match normalised {
             None => Normalisation::None,
@@ -91,7 +93,7 @@ impl Graph {
         let nodes = adjacency.2;
         let adjacency = pattern(py, "adjacency", nodes, adjacency)?;
         let attributes = pattern(py, "attributes", nodes, attributes)?;
-        for from in 0..nodes {
+        for from in (0..nodes).filter(|_| !directed) {
             if let Some(&to) = adjacency.row(from).iter().find(|&&to| !adjacency.contains(to as usize, from as u32)) {
                 let message = format!("adjacency: node {from} is linked to node {to}, but not the other way round");
                 return Err(wrong(
@@ -99,7 +101,7 @@ impl Graph {
                     &message,
                     "give both entries of an edge, or say symmetrize=True, as in Graph.from_data(data, symmetrize=True); \
                      to keep directions, say it, too, and give a network whose operators are matrices, receivers in \
-                     rows: Term('x', A, W) with a scipy.sparse matrix A",
+                     rows: Term('x', A, W) with a scipy.sparse matrix A; for attacks on directed edges, directed=True",
                 ));
             }
         }
@@ -125,16 +127,19 @@ impl Graph {
 
     /// Reads a graph file, and what is worth knowing of it.
     #[staticmethod]
-    #[pyo3(signature = (path, binarize=false, symmetrize=false, unweight=false))]
+    #[pyo3(signature = (path, binarize=false, symmetrize=false, unweight=false, directed=false))]
     fn read(
         py: Python,
         path: PathBuf,
         binarize: bool,
         symmetrize: bool,
         unweight: bool,
+        directed: bool,
     ) -> PyResult<(Graph, Vec<String>)> {
         let graph = py
-            .detach(|| input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight, real: false }))
+            .detach(|| {
+                input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight, directed, real: false })
+            })
             .map_err(|report| from_report(py, &report))?;
         let notes = graph.notes().iter().map(|note| format!("{}: {note}", path.display())).collect();
         Ok((Graph(Arc::new(graph)), notes))

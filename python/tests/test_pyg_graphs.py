@@ -266,3 +266,31 @@ def test_wrong_batches_are_named():
         gcnproof.Graph(np.zeros((3, 3)), np.zeros((3, 2)), batch=[0, 2, 2])
     with pytest.raises(gcnproof.InputError, match="2 graphs"):
         gcnproof.Graph(np.zeros((3, 3)), np.zeros((3, 2)), [0, 1, 0], batch=[0, 0, 1])
+
+
+@pytest.mark.parametrize("name", ["GIN add", "SAGE mean", "GCN"])
+@pytest.mark.parametrize("kind", ["remove", "insert", "change"])
+def test_edges_of_graphs_are_changed_one_by_one(name, kind, tmp_path):
+    model, data = shaken(MODELS[name]()).double(), graphs()
+    batch = Batch.from_data_list(data)
+    proofs, attack = tmp_path / "proofs.jsonl", gcnproof.Edges(**{kind: 1}, keep_one=False)
+    results = gcnproof.certify(model, data, attack, complete=True, proofs=proofs, progress=False)
+
+    def logits(edge_index):
+        other = batch.clone()
+        other.x, other.edge_index = batch.x.double(), edge_index
+        with torch.no_grad():
+            return model(other) if isinstance(model, Stack) else model(other.x, edge_index, batch.batch)
+
+    clean = logits(batch.edge_index).argmax(1)
+    there = {(int(a), int(b)) for a, b in batch.edge_index.T.tolist()}
+    broken = torch.zeros(len(data), dtype=torch.bool)
+    for a in range(batch.num_nodes):
+        for b in range(a + 1, batch.num_nodes):
+            if batch.batch[a] == batch.batch[b] and kind in ("change", "remove" if (a, b) in there else "insert"):
+                edges = sorted(there ^ {(a, b), (b, a)})
+                broken |= logits(torch.tensor(edges, dtype=torch.long).reshape(-1, 2).T).argmax(1) != clean
+    assert (results.verdict == np.where(broken, "non_robust", "robust")).all()
+    for at in np.flatnonzero(results.verdict == "non_robust").tolist():
+        assert logits(results.apply(at))[at].argmax() != clean[at]
+    assert gcnproof.check(model, data, proofs, attack, progress=False).proved

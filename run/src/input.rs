@@ -89,7 +89,7 @@ pub fn read_model(path: &Path, options: &ModelOptions) -> Result<ModelFile> {
 
 /// Why a file is no model; what was found in its place is told.
 fn no_model(path: &Path, error: FileError) -> miette::Report {
-    let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true, real: false };
+    let anything = GraphOptions { binarize: true, symmetrize: true, unweight: true, directed: false, real: false };
     let told = |what: &str| {
         let unfinished = "go on with the training: its `gcnproof train` command with --resume writes the model";
         let help = if what.contains("checkpoint") { unfinished } else { ORDER };

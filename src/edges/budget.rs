@@ -121,7 +121,7 @@ pub enum EdgeBudgetError {
     },
     /// A candidate cannot be inserted.
     #[error(
-        "{from}–{to} is no candidate for an insertion: its ends must be two different nodes of the graph without an edge between them"
+        "{from}–{to} is no candidate for an insertion: its ends must be two different nodes of one graph without an edge between them"
     )]
     Candidate {
         /// One end.
@@ -164,7 +164,8 @@ impl EdgeBudget {
     pub fn listed(mut self, graph: &Graph, edges: &[(i64, i64)]) -> Result<EdgeBudget, EdgeBudgetError> {
         let mut listed = BTreeSet::new();
         for &(from, to) in edges {
-            let edge = self.edge(graph, from, to).filter(|&edge| !self.is_there(graph, edge));
+            let fits = |edge: &Edge| graph.companions(edge.0).contains(&edge.1) && !self.is_there(graph, *edge);
+            let edge = self.edge(graph, from, to).filter(fits);
             listed.insert(edge.ok_or(EdgeBudgetError::Candidate { from, to })?);
         }
         self.candidates = Candidates::Listed(listed);
@@ -312,7 +313,7 @@ impl EdgeBudget {
         }
         self.kind.inserts()
             && match &self.candidates {
-                Candidates::All => true,
+                Candidates::All => graph.companions(edge.0).contains(&edge.1),
                 Candidates::Listed(edges) => edges.contains(&edge),
                 Candidates::Within(hops) => graph.rings(edge.1).take(hops + 1).any(|ring| ring.contains(&edge.0)),
             }

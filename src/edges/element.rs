@@ -18,7 +18,7 @@ fn hints(prices: &Prices) -> Hints {
 
 fn carried(prices: &ChangePrices) -> CarriedPrices {
     let nu = prices.nu.iter().map(|(node, price)| (*node, number(price))).collect();
-    CarriedPrices { mu: number(&prices.mu), nu, back: prices.back }
+    CarriedPrices { mu: number(&prices.mu), nu, back: prices.back, lists: prices.lists }
 }
 
 /// An element of a tree.

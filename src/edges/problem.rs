@@ -10,10 +10,11 @@ use crate::edges::changes::stack::Stack;
 use crate::edges::messages::Messages;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
-use crate::problem::ProblemError;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network, Operator};
+use crate::problem::{ProblemError, check_targets};
+use crate::proof::model_file;
 
 /// Networks whose answers to removed edges are not decided, and parts that do not fit.
 #[derive(Debug, Error)]
@@ -39,6 +40,20 @@ pub enum EdgeError {
         /// Layer, from 1.
         layer: usize,
     },
+    /// Undirected edges are attacked, and one of them has a single direction.
+    #[error("the graph has an edge from {from} to {to}, but none back: its edges are attacked as directed ones")]
+    OneWay {
+        /// Who sends.
+        from: u32,
+        /// Who receives.
+        to: u32,
+    },
+    /// A readout behind which values of nodes and of graphs are mixed.
+    #[error("{problem}")]
+    Levels {
+        /// In words.
+        problem: String,
+    },
     /// The budget is one for another graph.
     #[error("the budget of edges is for {budget} nodes, but the graph has {graph}")]
     Budget {
@@ -62,7 +77,7 @@ pub struct EdgeProblem {
     network: Arc<Network>,
     budget: EdgeBudget,
     shared: Arc<Shared>,
-    /// For all but removals of undirected edges in networks with one hidden layer.
+    /// For all but removals of undirected edges in networks that classify nodes and have one hidden layer.
     stack: Option<Arc<Stack>>,
 }
 
@@ -98,13 +113,23 @@ impl EdgeProblem {
             return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
         }
         if graph.categories().is_some() {
-            return Err(ProblemError::Categories { what: "removed edges are" }.into());
+            return Err(ProblemError::Categories { what: "changed edges are" }.into());
         }
-        if graph.batch().is_some() || network.has_readout() {
-            return Err(ProblemError::Graphs { what: "removed edges are" }.into());
+        if graph.batch().is_some() && !network.has_readout() {
+            return Err(ProblemError::NoReadout { graphs: graph.target_count() }.into());
+        }
+        if network.has_readout() {
+            model_file(&network, "").check_levels().map_err(|problem| EdgeError::Levels { problem })?;
         }
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
+        }
+        if !budget.is_directed() {
+            let arcs = |to: u32| graph.adjacency().row(to as usize).iter().map(move |&from| (to, from));
+            let alone = |&(to, from): &(u32, u32)| !graph.adjacency().contains(from as usize, to);
+            if let Some((to, from)) = (0..nodes as u32).flat_map(arcs).find(alone) {
+                return Err(EdgeError::OneWay { from, to });
+            }
         }
         let rules = |(at, layer): (usize, &Layer)| -> Result<Vec<Rule>, EdgeError> {
             let rule = |operator: &Operator| {
@@ -151,16 +176,12 @@ impl EdgeProblem {
         EdgeProblem { budget: self.budget.with_global(global), ..self.clone() }
     }
 
-    /// Are these nodes of the graph?
+    /// Are these nodes of the graph, or graphs of the batch?
     ///
     /// # Errors
     /// With the first that is not.
     pub fn check_nodes(&self, nodes: &[usize]) -> Result<(), ProblemError> {
-        let count = self.graph.node_count();
-        match nodes.iter().find(|&&node| node >= count) {
-            Some(&node) => Err(ProblemError::Node { node, nodes: count }),
-            None => Ok(()),
-        }
+        check_targets(&self.graph, nodes)
     }
 
     /// The layers, where changes are not just removals with one hidden layer.
@@ -287,11 +308,12 @@ impl EdgeProblem {
     }
 }
 
-/// Is this more than removals of undirected edges in a network with one hidden layer, whose first layer passes along edges in one term at most?
+/// Is this more than removals of undirected edges in a network that classifies nodes and has one hidden layer, whose first layer passes along edges in
+/// one term at most?
 pub(crate) fn is_changes(network: &Network, budget: &EdgeBudget) -> bool {
     let passing = |layer: &Layer| layer.operators.iter().filter(|rule| !matches!(rule, Operator::Identity)).count();
     match network.layers() {
-        [first, _] => passing(first) > 1 || !budget.removes_only(),
+        [first, _] => passing(first) > 1 || !budget.removes_only() || network.has_readout(),
         _ => true,
     }
 }

@@ -13,6 +13,10 @@ enum Kind {
     Sum,
     /// No edges; every node for itself.
     Identity,
+    /// No edges; the nodes of a graph, each with 1.
+    PoolSum,
+    /// The same, each with `1/size` of the graph.
+    PoolMean,
 }
 
 /// A rule of message passing that can be recomputed when edges are removed (docs/math.md (18.1)).
@@ -42,14 +46,26 @@ impl Rule {
             Operator::Sum => (Kind::Sum, false),
             Operator::SumWithSelf => (Kind::Sum, true),
             Operator::Identity => return Some(Rule::IDENTITY),
+            Operator::PoolSum => (Kind::PoolSum, false),
+            Operator::PoolMean => (Kind::PoolMean, false),
             _ => return None,
         };
         Some(Rule { kind, with_self })
     }
 
-    /// Does no message run along an edge?
+    /// Does every node keep what it has, and nothing else?
     pub(crate) fn is_identity(self) -> bool {
         self.kind == Kind::Identity
+    }
+
+    /// Do messages run along edges?
+    pub(crate) fn has_edges(self) -> bool {
+        matches!(self.kind, Kind::Root | Kind::Mean | Kind::Sum)
+    }
+
+    /// Is it a readout, whose rows are graphs?
+    pub(crate) fn is_readout(self) -> bool {
+        matches!(self.kind, Kind::PoolSum | Kind::PoolMean)
     }
 
     /// Does an entry depend on how many edges its receiver has?
@@ -76,8 +92,8 @@ impl Rule {
         match self.kind {
             // The very expressions of `Operator::matrix`.
             Kind::Root => 1.0 / (receiver as f64 * sender as f64).sqrt(),
-            Kind::Mean => 1.0 / receiver as f64,
-            Kind::Sum => 1.0,
+            Kind::Mean | Kind::PoolMean => 1.0 / receiver as f64,
+            Kind::Sum | Kind::PoolSum => 1.0,
             Kind::Identity => 0.0,
         }
     }
@@ -87,7 +103,7 @@ impl Rule {
     pub(crate) fn own_entry(self, left: usize, looped: bool) -> f64 {
         match (self.kind, self.own(looped)) {
             (Kind::Identity, _) => 1.0,
-            (_, 0) => 0.0,
+            (Kind::PoolSum | Kind::PoolMean, _) | (_, 0) => 0.0,
             (_, own) => self.entry(left + own, left + own),
         }
     }

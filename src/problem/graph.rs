@@ -241,6 +241,13 @@ impl Graph {
         if graph < starts.len() { end(graph)..end(graph + 1) } else { 0..0 }
     }
 
+    /// The nodes that a node can be linked to, itself among them: those of its graph.
+    pub(crate) fn companions(&self, node: u32) -> std::ops::Range<u32> {
+        let graph = self.batch().map_or(0, |batch| batch[node as usize] as usize);
+        let nodes = self.nodes_of(graph);
+        nodes.start as u32..nodes.end as u32
+    }
+
     /// Links that a target has: the neighbours of a node, itself not counted, or the edges of a graph.
     pub fn links(&self, target: usize) -> usize {
         match self.0.batch {

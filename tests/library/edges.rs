@@ -846,7 +846,7 @@ fn whole(
 ) -> [usize; 5] {
     use gcnproof_files::{GraphOptions, read_graph, read_model};
     use rayon::prelude::*;
-    let options = GraphOptions { binarize: true, symmetrize: true, unweight: true, real: false };
+    let options = GraphOptions { binarize: true, symmetrize: true, unweight: true, ..GraphOptions::default() };
     let graph_file = read_graph(&folder.join("data").join(format!("{graph}.npz")), &options).unwrap();
     let graph_read = Graph::from_file(graph_file);
     let model_file = read_model(&folder.join("models").join(model)).unwrap();

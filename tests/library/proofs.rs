@@ -237,7 +237,7 @@ fn round_trip(
     (global, effort): (usize, Effort),
     nodes: impl Fn(usize) -> bool + Sync,
 ) -> (Vec<NodeResult>, Summary, u64) {
-    let lenient = GraphOptions { binarize: true, symmetrize: true, unweight: true, real: false };
+    let lenient = GraphOptions { binarize: true, symmetrize: true, unweight: true, ..GraphOptions::default() };
     let graph = Graph::from_file(read_graph(files.0, &lenient).unwrap());
     let model = read_model(files.1).unwrap();
     let gcn = Network::from_file(model.clone(), &[Operator::Gcn], &graph).unwrap();

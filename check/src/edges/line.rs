@@ -195,7 +195,7 @@ impl EdgeNodeProof {
         classes: usize,
         convention: Convention,
     ) -> Result<(), Reason> {
-        if self.id as usize >= graph.attributes.rows {
+        if self.id as usize >= graph.targets() {
             return Err(Reason::Node);
         }
         if self.class as usize >= classes {
@@ -274,6 +274,9 @@ pub struct CarriedPrices {
     /// Are coefficients handed back from the margin?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub back: bool,
+    /// Are insertions away from the target bounded by lists of messages?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lists: bool,
 }
 
 /// A set of changes after which the other class is as large or larger.

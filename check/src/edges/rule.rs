@@ -8,6 +8,8 @@ enum Kind {
     Mean,
     Sum,
     Identity,
+    PoolSum,
+    PoolMean,
 }
 
 /// A rule of one word.
@@ -32,6 +34,8 @@ impl EdgeRule {
             "sum" => (Kind::Sum, false),
             "sum+self" => (Kind::Sum, true),
             "identity" => (Kind::Identity, true),
+            "pool-sum" => (Kind::PoolSum, false),
+            "pool-mean" => (Kind::PoolMean, false),
             _ => return None,
         };
         Some(EdgeRule { kind, adds_self })
@@ -39,7 +43,12 @@ impl EdgeRule {
 
     /// Does anything pass along edges?
     pub fn has_edges(self) -> bool {
-        self.kind != Kind::Identity
+        matches!(self.kind, Kind::Root | Kind::Mean | Kind::Sum)
+    }
+
+    /// Is it a readout, whose row `g` holds the nodes of graph `g`?
+    pub fn pools(self) -> bool {
+        matches!(self.kind, Kind::PoolSum | Kind::PoolMean)
     }
 
     /// Do entries depend on the size of the receiver?
@@ -55,10 +64,10 @@ impl EdgeRule {
     /// The entry from a node to itself or along an edge, by the sizes of receiver and sender; 0 where one of them is 0.
     pub fn entry(self, receiver: usize, sender: usize) -> Stored {
         match self.kind {
-            Kind::Sum | Kind::Identity => Stored::ONE,
-            Kind::Mean if receiver > 0 => Stored::new(reciprocal(receiver)),
+            Kind::Sum | Kind::Identity | Kind::PoolSum => Stored::ONE,
+            Kind::Mean | Kind::PoolMean if receiver > 0 => Stored::new(reciprocal(receiver)),
             Kind::Root if receiver > 0 && sender > 0 => Stored::new(reciprocal_root(receiver, sender)),
-            Kind::Mean | Kind::Root => Stored::ZERO,
+            Kind::Mean | Kind::PoolMean | Kind::Root => Stored::ZERO,
         }
     }
 }

@@ -143,7 +143,7 @@ impl<'a> Asked<'a> {
             let uncovered = uncovered_removals(graph, &budget, stated.budget());
             return Ok(Asked { budget: Perturbations::Removals(budget), graph, uncovered });
         }
-        let of = |removals: &Removals| ChangeBudget::new(removals, &removals.kinds(), &graph.adjacency);
+        let of = |removals: &Removals| ChangeBudget::new(removals, &removals.kinds(), graph);
         let budget = of(asked)?;
         let uncovered = of(&header.edges)?.uncovered(&budget);
         Ok(Asked { budget: Perturbations::Changes(budget), graph, uncovered })
@@ -183,7 +183,7 @@ impl<'a> Asked<'a> {
             Perturbations::Any => true,
             Perturbations::Flips(_) => false,
             Perturbations::Removals(budget) => budget.require(&self.graph.adjacency, edges).is_ok(),
-            Perturbations::Changes(budget) => budget.require(&self.graph.adjacency, edges).is_ok(),
+            Perturbations::Changes(budget) => budget.require(self.graph, edges).is_ok(),
         }
     }
 }

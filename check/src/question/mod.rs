@@ -100,9 +100,7 @@ impl Question {
             Attack::Removals(removals) if removals.is_plain() => {
                 RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?
             }
-            Attack::Removals(removals) => {
-                ChangeBudget::new(removals, &removals.kinds(), &graph.adjacency).map(|_| ())?
-            }
+            Attack::Removals(removals) => ChangeBudget::new(removals, &removals.kinds(), graph).map(|_| ())?,
         }
         let nodes = self.nodes.as_deref().unwrap_or_default();
         let rising = nodes.windows(2).all(|pair| pair[0] < pair[1]);

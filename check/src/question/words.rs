@@ -208,6 +208,12 @@ impl Words {
         text
     }
 
+    /// Is it said that edges have directions? A graph may then have one direction of an edge only.
+    #[must_use]
+    pub fn is_directed(&self) -> bool {
+        self.get("directed-edges").is_some()
+    }
+
     fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

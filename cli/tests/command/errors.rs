@@ -501,7 +501,6 @@ const TABLE: &[(&str, &str)] = &[
     ("attributes that are texts", "certify text_attributes.npz gcn.safetensors -Q 1"),
     ("**Models**", ""),
     ("a readout on one graph", "certify small.npz readout_wide.safetensors -Q 1"),
-    ("removed edges of graphs", "certify graphs.npz readout.safetensors --edges remove -E 1"),
     ("one attack on all graphs", "collective graphs.npz readout.safetensors -q 1 --budgets 1"),
     ("a readout as an option", "certify cora.npz gcn.safetensors -Q 1 --message-passing pool-sum"),
     ("results in its place", "certify cora.npz rows.jsonl -Q 1"),

@@ -99,6 +99,51 @@ fn graphs_are_certified_proved_and_shown() {
 }
 
 #[test]
+fn edges_of_graphs_are_changed_inside_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (graph, model, proofs) = (at("graphs.npz"), at("model.safetensors"), at("proofs.jsonl"));
+    write_graph_npz(Path::new(&graph), &batch()).unwrap();
+    for readout in ["pool-sum", "pool-mean"] {
+        write(Path::new(&model), &network(readout));
+        for kind in ["remove", "insert", "change"] {
+            let asked = ["--edges", kind, "-E", "2", "-e", "1", "--keep-one-edge", "false"];
+            let done = gcnproof(
+                &[&["certify", &graph, &model, "--proofs", &proofs, "--force", "--format", "json"], &asked[..]]
+                    .concat(),
+            );
+            assert!(done.status.success(), "{}", text(&done.stderr));
+            let told: Value = serde_json::from_slice(&done.stdout).unwrap();
+            let rows = told["rows"].as_array().unwrap();
+            assert!(rows.len() == 3 && rows.iter().all(|row| row["verdict"] != "undecided"), "{told}");
+            // Nodes of the graph alone are linked: 0 to 2, or 4 and 5; the second has one node.
+            let nodes = [0..3, 3..4, 4..6];
+            for row in rows {
+                let graph = row["graph"].as_u64().unwrap() as usize;
+                for end in row["witness"].as_array().into_iter().flatten().flat_map(|edge| edge.as_array().unwrap()) {
+                    assert!(nodes[graph].contains(&end.as_u64().unwrap()), "{row}");
+                }
+            }
+            let check = gcnproof(&[&["check", &graph, &model, &proofs], &asked[..]].concat());
+            assert!(check.status.success() && text(&check.stdout).contains("3 of 3 graphs"), "{}", text(&check.stdout));
+            let lines = std::fs::read_to_string(&proofs).unwrap();
+            std::fs::write(at("moved.jsonl"), lines.replace("\"id\":2", "\"id\":4")).unwrap();
+            let check = gcnproof(&[&["check", &graph, &model, &at("moved.jsonl")], &asked[..]].concat());
+            assert_eq!(check.status.code(), Some(1), "{}", text(&check.stdout));
+            let radius =
+                gcnproof(&[&["radius", &graph, &model, "--max-E", "3", "--format", "json"], &asked[..2]].concat());
+            assert!(radius.status.success(), "{}", text(&radius.stderr));
+            let told = gcnproof(&[&["explain", &graph, &model, "--graph", "0"], &asked[..]].concat());
+            assert!(text(&told.stdout).starts_with("graph 0"), "{}{}", text(&told.stdout), text(&told.stderr));
+        }
+        std::fs::write(at("across.txt"), "2 3\n").unwrap();
+        let across = ["--edges", "insert", "-E", "1", "--candidates", &at("across.txt")];
+        let done = gcnproof(&[&["certify", &graph, &model], &across[..]].concat());
+        assert!(done.status.code() == Some(2) && text(&done.stderr).contains("no candidate"), "{}", text(&done.stderr));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -116,7 +161,6 @@ fn what_does_not_fit_is_refused_by_name() {
         (vec!["certify", &graph, &nodes, "-Q", "1"], "no readout"),
         (vec!["certify", &graph, &at("mixed.safetensors"), "-Q", "1"], "pool the nodes first"),
         (vec!["certify", &graph, &at("deeper.safetensors"), "-Q", "1"], "only `identity`"),
-        (vec!["certify", &graph, &model, "--edges", "remove", "-E", "1"], "classifies graphs"),
         (vec!["collective", &graph, &model, "-q", "1", "--budgets", "1"], "classifies graphs"),
         (vec!["certify", &graph, &model, "-Q", "1", "--nodes", "3"], "no graph 3"),
         (vec!["explain", &graph, &model, "--graph", "3"], "no graph 3"),

@@ -325,7 +325,7 @@ fn values_that_are_no_numbers() {
     assert!(matches!(error, FileError::NonFinite { .. }));
     refused(small_graph().with("adj_data", f32s(&[1.0, 1.0, 1.0, f32::INFINITY])), &["adj_data[3]", "inf"]);
     // --binarize and --unweight read weights, not nonsense.
-    let options = GraphOptions { binarize: true, symmetrize: true, unweight: true, real: false };
+    let options = GraphOptions { binarize: true, symmetrize: true, unweight: true, ..GraphOptions::default() };
     let nan = small_graph().with("attr_data", f32s(&[1.0, f32::NAN, 1.0])).bytes();
     assert!(matches!(parse_graph("test.npz", &nan, &options), Err(FileError::NonFinite { .. })));
     refused(small_graph().with("attr_data", npy("'|b1'", false, &[3], &[1, 2, 1])), &["attr_data[1]", "boolean"]);

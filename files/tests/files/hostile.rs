@@ -14,7 +14,7 @@ const ENOUGH_MEMORY: u64 = 1 << 30;
 fn judge(bytes: &[u8]) -> usize {
     let mut accepted = 0;
     for all in [false, true] {
-        let options = GraphOptions { binarize: all, symmetrize: all, unweight: all, real: all };
+        let options = GraphOptions { binarize: all, symmetrize: all, unweight: all, directed: all, real: all };
         if let Ok(graph) = parse_graph("hostile", bytes, &options) {
             accepted += 1;
             let nodes = graph.adjacency.rows;

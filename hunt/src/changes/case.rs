@@ -62,10 +62,44 @@ impl ChangeCase {
         all.filter(|&(i, j)| if self.means.directed { i != j } else { i < j }).collect()
     }
 
+    /// The graph of a node, where graphs are classified.
+    pub fn graph_of(&self, node: usize) -> u32 {
+        self.graph.batch.as_ref().map_or(0, |batch| batch[node])
+    }
+
     /// Has the graph this edge? Rows hold senders.
     pub fn is_there(&self, (from, to): Ends) -> bool {
         self.graph.adjacency.contains(to as usize, from)
     }
+}
+
+const READOUTS: [&str; 2] = ["pool-sum", "pool-mean"];
+
+/// What the rows of a unit are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rows {
+    Nodes,
+    Graphs,
+}
+
+/// What a rule makes of rows; nothing where they do not belong together.
+fn gives(rule: &str, read: Rows) -> Option<Rows> {
+    match (rule, read) {
+        ("identity", read) => Some(read),
+        ("pool-sum" | "pool-mean", Rows::Nodes) => Some(Rows::Graphs),
+        (_, Rows::Nodes) => (!READOUTS.contains(&rule)).then_some(Rows::Nodes),
+        _ => None,
+    }
+}
+
+/// The graph of each node: one to three graphs.
+fn batch(nodes: usize, random: &mut Random) -> Vec<u32> {
+    let mut graph = 0;
+    let mut next = |node: usize| {
+        graph += u32::from(node > 0 && random.percent(30));
+        graph
+    };
+    (0..nodes).map(&mut next).collect()
 }
 
 /// A number on a coarse grid; some are 0.
@@ -86,12 +120,14 @@ pub fn generate(seed: u64, number_of: u64) -> ChangeCase {
         (_, false) => 2 + random.below(3),
         _ => 2 + random.below(2),
     };
+    let batch = random.percent(40).then(|| batch(nodes, random));
+    let together = |i: usize, j: usize| batch.as_ref().is_none_or(|batch| batch[i] == batch[j]);
     let density = random.pick(&[0, 20, 40, 60, 100]);
     let mut rows = vec![Vec::new(); nodes];
     for i in 0..nodes {
         for j in 0..nodes {
             let both = !directed || random.percent(50);
-            if i != j && (!both || i < j) && random.percent(density) {
+            if i != j && (!both || i < j) && random.percent(density) && together(i, j) {
                 rows[i].push(j as u32);
                 if both {
                     rows[j].push(i as u32);
@@ -109,25 +145,50 @@ pub fn generate(seed: u64, number_of: u64) -> ChangeCase {
     let attributes = 1 + random.below(3);
     let present: Vec<Vec<u32>> =
         (0..nodes).map(|_| (0..attributes as u32).filter(|_| random.percent(60)).collect()).collect();
-    let graph = GraphFile { adjacency: pattern(nodes, &rows), attributes: pattern(attributes, &present), ..bare() };
+    let (adjacency, attributes_of) = (pattern(nodes, &rows), pattern(attributes, &present));
+    let graph = GraphFile { adjacency, attributes: attributes_of, batch, ..bare() };
     let depth = random.pick(&[1, 2, 2, 2, 3, 3, 4, 5]);
     let grid = random.pick(&[1.0, 0.5, 0.5, 0.1]);
     let (mut layers, mut rules, mut inputs) = (Vec::new(), Vec::new(), attributes);
     // Directed edges do not determine gcn-self: who sends may receive from nobody.
     let known: Vec<&'static str> = NAMES.into_iter().filter(|&name| !directed || name != "gcn-self").collect();
     let favourite = random.pick(&known);
+    let (mut below, mut readout) = (vec![Rows::Nodes; attributes], false);
     for layer in 0..depth {
         let outputs = if layer + 1 == depth { 2 + random.below(2) } else { 1 + random.below(3) };
         let terms = random.pick(&[1, 1, 2]);
-        let names: Vec<&'static str> =
+        let mut names: Vec<&'static str> =
             (0..terms).map(|_| if random.percent(60) { favourite } else { random.pick(&known) }).collect();
-        let rows = inputs * terms;
+        let last = layer + 1 == depth;
+        let mut given = vec![Rows::Nodes; outputs];
+        if graph.batch.is_some() {
+            let pooled = below.contains(&Rows::Graphs);
+            if last && !readout || random.percent(40) {
+                names[0] = random.pick(&READOUTS);
+                readout = true;
+            }
+            if pooled && !names.contains(&"identity") {
+                names.push("identity");
+            }
+            given.fill_with(|| {
+                if last || pooled && random.percent(70) {
+                    Rows::Graphs
+                } else {
+                    random.pick(&[Rows::Nodes, Rows::Graphs])
+                }
+            });
+        }
+        let rows = inputs * names.len();
+        let mut values: Vec<f64> = (0..rows * outputs).map(|_| number(random, grid)).collect();
+        for (at, value) in values.iter_mut().enumerate() {
+            let (row, output) = (at / outputs, at % outputs);
+            if gives(names[row / inputs], below[row % inputs]) != Some(given[output]) {
+                *value = 0.0;
+            }
+        }
+        below = given;
         layers.push(LayerFile {
-            weight: DenseMatrix {
-                rows,
-                columns: outputs,
-                values: (0..rows * outputs).map(|_| number(random, grid)).collect(),
-            },
+            weight: DenseMatrix { rows, columns: outputs, values },
             bias: (0..outputs).map(|_| number(random, grid)).collect(),
             linear: if layer + 1 < depth && random.percent(15) {
                 (0..outputs).map(|_| random.percent(50)).collect()
@@ -154,9 +215,13 @@ pub fn generate(seed: u64, number_of: u64) -> ChangeCase {
     let origin = format!("seed {seed}, case {number_of} of changes");
     let mut case = ChangeCase { origin, graph, model: model(layers), rules, means };
     case.means.frozen = case.pairs().into_iter().filter(|&e| case.is_there(e) && random.percent(10)).collect();
+    let linkable = |case: &ChangeCase, e: &Ends| case.graph_of(e.0 as usize) == case.graph_of(e.1 as usize);
     case.means.allowed = match random.below(6) {
         0 => Allowed::Within(random.below(4)),
-        1 => Allowed::Listed(case.pairs().into_iter().filter(|&e| !case.is_there(e) && random.percent(50)).collect()),
+        1 => {
+            let missing = case.pairs().into_iter().filter(|e| !case.is_there(*e) && linkable(&case, e));
+            Allowed::Listed(missing.filter(|_| random.percent(50)).collect())
+        }
         _ => Allowed::All,
     };
     // Networks with one hidden layer and one term have an area of their own for removals, but are looked at here as well.

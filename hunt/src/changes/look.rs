@@ -249,7 +249,7 @@ impl Look<'_> {
             }
             return line;
         }
-        let node = random.below(self.case.nodes());
+        let node = random.below(truths.len());
         let truth = &truths[node];
         let trees: Vec<Value> = (0..truth.margins.len())
             .filter(|&class| class != truth.predicted)
@@ -278,6 +278,12 @@ fn random_tree(case: &ChangeCase, random: &mut Random) -> Value {
         let mut prices = json!({ "mu": random.below(4) });
         if !nu.is_empty() {
             prices["nu"] = json!(nu);
+        }
+        if random.percent(30) {
+            prices["lists"] = json!(true);
+        }
+        if random.percent(30) {
+            prices["back"] = json!(true);
         }
         tree.push(json!({ "carried": prices }));
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::changes::case::{Allowed, ChangeCase, Done, Ends, Means};
 use crate::exact::Exact;
 
-/// What is true of a node.
+/// What is true of a node or of a graph.
 #[derive(Clone, Debug)]
 pub struct ChangeTruth {
     /// The class with the largest logit, the smallest number among equals.
@@ -25,7 +25,7 @@ impl ChangeTruth {
 fn entry(rule: &str, receiver: usize, sender: usize) -> f64 {
     match rule {
         "gcn" | "gcn-self" => 1.0 / (receiver as f64 * sender as f64).sqrt(),
-        "mean" | "mean+self" => 1.0 / receiver as f64,
+        "mean" | "mean+self" | "pool-mean" => 1.0 / receiver as f64,
         _ => 1.0,
     }
 }
@@ -72,6 +72,7 @@ pub fn logits(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Exact>> {
             let row = |v: usize| -> Vec<usize> {
                 match rule {
                     "identity" => vec![v],
+                    "pool-sum" | "pool-mean" => (0..nodes).filter(|&u| case.graph_of(u) as usize == v).collect(),
                     _ => (0..nodes).filter(|&u| linked.contains(&(v, u)) || (u == v && adds_self)).collect(),
                 }
             };
@@ -116,7 +117,7 @@ pub fn permitted(case: &ChangeCase, means: &Means) -> Vec<Ends> {
         (true, Done::Insert) | (false, Done::Remove) => false,
         (true, _) => !means.frozen.contains(&e),
         (false, _) => match &means.allowed {
-            Allowed::All => true,
+            Allowed::All => case.graph_of(e.0 as usize) == case.graph_of(e.1 as usize),
             Allowed::Within(hops) => behind(case, e.1, *hops).contains(&e.0),
             Allowed::Listed(list) => list.contains(&e),
         },
@@ -155,7 +156,8 @@ pub fn sets(case: &ChangeCase, means: &Means) -> Vec<Vec<Ends>> {
 
 /// What is true of all nodes under a budget.
 pub fn truths(case: &ChangeCase, means: &Means) -> Vec<ChangeTruth> {
-    let start = logits(case, &[]);
+    let mut start = logits(case, &[]);
+    start.truncate(case.graph.targets());
     let best = |logits: &Vec<Exact>| {
         (1..logits.len()).fold(0, |best, k| if logits[k].compare(&logits[best]).is_gt() { k } else { best })
     };

@@ -38,7 +38,7 @@ class Reading:
         return compare(self.own, self.inputs, self.final, evaluate, seed)
 
 
-def read(model: Any, data: Any, call: Call | None = None, traced: bool = False) -> Reading:
+def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False) -> Reading:
     """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
     from .comparison import Own
     from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, is_double, read_data, warn_of_caches, warn_of_precision
@@ -51,7 +51,7 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False) 
     if call is not None:
         check_call(call)
     remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
-    inputs = read_data(data)
+    inputs = read_data(data, directed)
     warn_of_caches(model)
     warn_of_precision(model)
     way = call or call_of(copied(model), inputs.data)
@@ -85,13 +85,15 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False) 
     return Reading(network, inputs, own, final, division, arrays)
 
 
-def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) -> tuple[Graph, Network]:
+def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, directed: bool = False) -> tuple[Graph, Network]:
     """The graph of a Data object of PyTorch Geometric, and the network that a module is on it.
 
     A module that classifies graphs takes a Batch, a list of Data objects or a dataset: then the graph has a `batch`.
 
     The module is run once in eval mode on tensors that record what is done with them; it stays as it is. Then the network's logits are
     compared with the module's own in float64, on the attributes and on random flips of them (chosen by `seed`).
+
+    `directed=True` keeps edges that have one direction only in the graph, for attacks on directed edges.
 
     `call` says how the module is called, by default by the arguments of its forward:
     `call=lambda model, data: model(data.x, data.edge_index, data.edge_weight)`.
@@ -103,7 +105,7 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0) 
     """
     from .native import evaluator
 
-    reading = read(model, data, call)
+    reading = read(model, data, call, directed)
     inputs, division = reading.inputs, reading.division
     graph = inputs.graph(reading.network.has_readout)
     # A copy in float64 divides in float64.

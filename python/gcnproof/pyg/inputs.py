@@ -34,6 +34,8 @@ class Inputs:
     """The graph of each node; one graph where the data does not say."""
     normalised: int | None = None
     """Where they are, the bits of the quotients."""
+    directed: bool = False
+    """Has the adjacency only the directions of the data? Rows are receivers."""
 
     def graph(self, readout: bool = False) -> Graph:
         """The graph of these parts; with a readout its graphs are classified, and otherwise its nodes."""
@@ -44,7 +46,7 @@ class Inputs:
                 f"`data.y` has {len(self.labels)} entries, but there are {targets} {what}s. Remedy: one class for each {what}, below 0 where there is no label; "
                 "`data.y = None` for no labels"
             )
-        graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None)
+        graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None, directed=self.directed)
         return graph if self.normalised is None else graph._divided(Division(self.normalised))
 
     def with_attributes(self, x: Any) -> Any:
@@ -107,8 +109,8 @@ def _batch(data: Any, adjacency: sparse.csr_array) -> np.ndarray:
     return found
 
 
-def read_data(data: Any) -> Inputs:
-    """The parts of a Data object; raises InvalidData where it has none that can be certified."""
+def read_data(data: Any, directed: bool = False) -> Inputs:
+    """The parts of a Data object, whose edges keep their directions or not; raises InvalidData where it has none that can be certified."""
     if isinstance(data, torch.nn.Module):
         raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
     if hasattr(data, "node_types"):
@@ -133,10 +135,10 @@ def read_data(data: Any) -> Inputs:
         raise InvalidData("the graph has no nodes: `data.x` has no rows")
     attributes, normalised = _attributes(x)
     data = _double(data)
-    adjacency = _adjacency(data, attributes.shape[0])
+    adjacency = _adjacency(data, attributes.shape[0], directed)
     batch = _batch(data, adjacency)
     labels = _labels(getattr(data, "y", None), attributes.shape[0], int(batch[-1]) + 1)
-    return Inputs(data, adjacency, attributes, labels, batch, normalised)
+    return Inputs(data, adjacency, attributes, labels, batch, normalised, directed)
 
 
 def _as_tensor(values: Any, name: str) -> str:
@@ -243,8 +245,8 @@ def _double(data: Any) -> Any:
     return data
 
 
-def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
-    """Who is linked to whom, in both directions."""
+def _adjacency(data: Any, nodes: int, directed: bool = False) -> sparse.csr_array:
+    """Who is linked to whom: in both directions, or receivers in rows."""
     edges, adjacency = getattr(data, "edge_index", None), getattr(data, "adj_t", None)
     if isinstance(edges, torch.Tensor) and edges.layout == torch.strided:
         if edges.dim() != 2 or edges.shape[0] != 2 or edges.is_floating_point():
@@ -262,8 +264,9 @@ def _adjacency(data: Any, nodes: int) -> sparse.csr_array:
         raise InvalidData(f"`data.edge_index` is a {type(edges).__name__}, and a tensor is needed. Remedy: `data.edge_index = {_as_tensor(edges, 'edge_index')}`")
     else:
         raise InvalidData("the data has no edges: `data.edge_index` must be a tensor of 2 × edges (without edges, of 2 × 0)")
-    both = sparse.coo_array((np.ones(2 * len(rows)), (np.r_[rows, columns], np.r_[columns, rows])), shape=(nodes, nodes))
-    pattern = sparse.csr_array(both)
+    if not directed:
+        rows, columns = np.r_[rows, columns], np.r_[columns, rows]
+    pattern = sparse.csr_array(sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(nodes, nodes)))
     pattern.sum_duplicates()
     pattern.data[:] = 1.0
     return pattern

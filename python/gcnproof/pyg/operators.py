@@ -278,6 +278,8 @@ def _rules(adjacency: sparse.csr_array) -> Any:
         def filled(values: np.ndarray, matrix: sparse.csr_array = matrix) -> sparse.csr_array:
             return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
-        yield normalised, filled(1.0 / np.sqrt(degree[rows] * degree[matrix.indices]))
+        # Of a directed edge the sender may receive from nobody: then the rule is not known by its matrix.
+        with np.errstate(divide="ignore"):
+            yield normalised, filled(1.0 / np.sqrt(degree[rows] * degree[matrix.indices]))
         yield mean, filled(1.0 / degree[rows])
         yield summed, matrix

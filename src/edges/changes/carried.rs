@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::edges::changes::entries::Entries;
+use crate::edges::changes::lists::linked;
 use crate::edges::changes::menu::Menu;
 use crate::edges::changes::span::{Span, down};
 use crate::edges::changes::units::{Sent, Side, Units, Weights, activated, sent};
@@ -35,11 +36,14 @@ impl<'a> Carried<'a> {
         for rules in stack.rules.iter().rev() {
             let above = &needed[needed.len() - 1];
             let mut below = above.clone();
-            if rules.iter().any(|rule| !rule.is_identity()) {
-                for &v in above {
+            for &v in above {
+                if rules.iter().any(|rule| rule.has_edges()) {
                     below.extend(menu.world.row(v));
-                    below.extend(entries.at(v).iter().map(|of| of.1));
+                    // What is linked to the target is found by lists, where there are any.
+                    let named = menu.near.is_none() || needed.len() > 1;
+                    below.extend(entries.at(v).iter().map(|of| of.1).filter(|_| named));
                 }
+                below.extend(rules.iter().flat_map(|&rule| stack.pooled(rule, v).0));
             }
             needed.push(below);
         }
@@ -87,11 +91,13 @@ impl<'a> Carried<'a> {
     /// Who may send to a node in a layer, itself among them.
     fn senders(&self, layer: usize, node: u32) -> BTreeSet<u32> {
         let menu = self.entries.menu;
-        if menu.setting.stack.rules[layer].iter().all(|rule| rule.is_identity()) {
-            return BTreeSet::from([node]);
+        let (stack, mut senders) = (menu.setting.stack, BTreeSet::from([node]));
+        if stack.rules[layer].iter().any(|rule| rule.has_edges()) {
+            senders.extend(menu.world.row(node));
+            senders.extend(self.entries.at(node).iter().map(|of| of.1));
         }
-        let at = self.entries.at(node).iter().map(|of| of.1);
-        menu.world.row(node).chain(at).chain([node]).collect()
+        senders.extend(stack.rules[layer].iter().flat_map(|&rule| stack.pooled(rule, node).0));
+        senders
     }
 
     /// The same from the margin back (docs/math.md (24.7)): a unit that passes, or is active and wanted large, hands its coefficient to what it receives,
@@ -128,11 +134,13 @@ impl<'a> Carried<'a> {
                         }
                     };
                     want(*v, rule.own_entry(degree, stack.looped(*v)));
-                    if !rule.is_identity() {
+                    if rule.has_edges() {
                         for u in menu.world.row(*v) {
                             want(u, self.entries.along(rule, *v, u));
                         }
                     }
+                    let (nodes, entry) = stack.pooled(rule, *v);
+                    nodes.for_each(|u| want(u, entry));
                 }
             }
             passed.clear();
@@ -187,6 +195,13 @@ impl<'a> Carried<'a> {
                     }
                     sent(units, weights, self.entries.menu.budget)
                 }
+                None if layer == 1 => {
+                    let work = 64 * self.entries.menu.budget * weights.inputs * (4 + self.entries.menu.world.degree(u));
+                    if pace.is_late_for(work) {
+                        return None;
+                    }
+                    Sent::within(linked(&self.entries, u, weights))
+                }
                 None => self.constant(layer, u, weights),
             };
             all.insert(u, sent);
@@ -225,7 +240,7 @@ impl<'a> Carried<'a> {
         pace: &Pace,
     ) -> Option<(Vec<u32>, Vec<Span>)> {
         let (entries, menu) = (&self.entries, self.entries.menu);
-        let passing = rules.iter().any(|rule| !rule.is_identity());
+        let passing = rules.iter().any(|rule| rule.has_edges());
         let reads = rules.iter().any(|rule| rule.reads_sender());
         let senders: Vec<u32> = if passing { menu.world.row(node).collect() } else { Vec::new() };
         let mut flips: Vec<u32> = if messages { sent[&node].flips.clone() } else { Vec::new() };
@@ -236,6 +251,11 @@ impl<'a> Carried<'a> {
             if reads {
                 flips.extend(entries.at(*u).iter().map(|of| of.0));
             }
+        }
+        let stack = menu.setting.stack;
+        if messages {
+            let pooled = rules.iter().flat_map(|&rule| stack.pooled(rule, node).0);
+            flips.extend(pooled.flat_map(|u| sent[&u].flips.iter().copied()));
         }
         let at_node: &[(u32, u32)] = if passing { entries.at(node) } else { &[] };
         flips.extend(at_node.iter().map(|of| of.0));
@@ -255,13 +275,12 @@ impl<'a> Carried<'a> {
                 }
                 work += 8 * sent.flips.len() * outputs;
             };
-            add(rule.own_entry(degree, menu.setting.stack.looped(node)), node);
-            if rule.is_identity() {
-                continue;
-            }
-            for &u in &senders {
+            add(rule.own_entry(degree, stack.looped(node)), node);
+            for &u in senders.iter().filter(|_| rule.has_edges()) {
                 add(entries.along(rule, node, u), u);
             }
+            let (nodes, entry) = stack.pooled(rule, node);
+            nodes.for_each(|u| add(entry, u));
         }
         for (k, &rule) in rules.iter().enumerate().filter(|(_, rule)| rule.reads_sender()) {
             for &u in &senders {
@@ -328,7 +347,7 @@ impl<'a> Carried<'a> {
         for &(flip, u) in at_node {
             let sign = entries.sign(flip) as f64;
             let nets = if sized { entries.given(node, flip) } else { 0..=0 };
-            let passing = || rules.iter().enumerate().filter(|(_, rule)| !rule.is_identity());
+            let passing = || rules.iter().enumerate().filter(|(_, rule)| rule.has_edges());
             let messages: Vec<Vec<Span>> =
                 passing().map(|(k, _)| sent[&u].after(flip, k * outputs, outputs).collect()).collect();
             let mut total: Vec<Option<Span>> = vec![None; outputs];

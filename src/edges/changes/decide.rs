@@ -67,8 +67,8 @@ fn predicted(stack: &Stack, node: u32, logits: &[Span]) -> usize {
 /// Decides a node.
 pub(crate) fn decide(asked: &Asked) -> Decided {
     let Asked { stack, budget, listed, node, pace, .. } = *asked;
-    let setting = Setting { stack, budget, listed };
-    let logits: Vec<Span> = stack.logits(node, &[]);
+    let setting = Setting::new(stack, budget, listed);
+    let logits: Vec<Span> = stack.spans(node, &[]);
     let predicted = predicted(stack, node, &logits);
     let reference = asked.reference.unwrap_or(predicted);
     let mut course = Course::default();
@@ -87,7 +87,7 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
     }
     let root = Path::default();
     let one = budget.with_global(budget.global().min(1));
-    let singles = Menu::new(Setting { stack, budget: &one, listed }, node, &root, pace);
+    let singles = Menu::new(Setting::new(stack, &one, listed), node, &root, pace);
     let relevant = singles.as_ref().map_or(usize::MAX >> 1, |menu| menu.flips.len());
     if let Effort::Minimize { gap, .. } = asked.effort {
         for pair in &mut known {
@@ -117,16 +117,16 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
 /// All single changes for all classes at once, and beam searches from there.
 fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known], course: &mut Course) {
     let Asked { stack, budget, listed, node, pace, .. } = *asked;
-    let setting = Setting { stack, budget, listed };
+    let setting = Setting::new(stack, budget, listed);
     let mut margins: Vec<Vec<(Flip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); known.len()];
-    let base: Vec<Span> = stack.logits(node, &[]);
+    let base: Vec<Span> = stack.spans(node, &[]);
     let mut least: Vec<f64> = known.iter().map(|pair| margin(&base, reference, pair.margin.class).lo).collect();
     for &flip in &menu.flips {
         if pace.is_late_for(1 << 12) {
             course.limit = true;
             return;
         }
-        let logits: Vec<Span> = stack.logits(node, &[flip.edge]);
+        let logits: Vec<Span> = stack.spans(node, &[flip.edge]);
         for (at, pair) in known.iter_mut().enumerate() {
             let class = pair.margin.class;
             let found = margin(&logits, reference, class);

@@ -47,6 +47,16 @@ impl<'a> Entries<'a> {
         self.into.get(&node).map_or(&[], |incoming| &incoming.flips)
     }
 
+    /// Are insertions at a node bounded by lists, and not named one by one?
+    fn is_outside(&self, node: u32) -> bool {
+        self.menu.near.as_ref().is_some_and(|near| !near.contains(&node))
+    }
+
+    /// So many insertions, or as many as there are nodes.
+    fn elsewhere(&self, count: usize) -> i64 {
+        count.min(self.menu.setting.stack.graph.node_count()) as i64
+    }
+
     /// 1 for an insertion, −1 for a removal.
     pub(crate) fn sign(&self, flip: u32) -> i64 {
         if self.menu.flips[flip as usize].inserts { 1 } else { -1 }
@@ -54,6 +64,9 @@ impl<'a> Entries<'a> {
 
     /// By how much the number of a node's edges can change, at most so many changes being made there.
     fn net(&self, node: u32, most: usize) -> RangeInclusive<i64> {
+        if self.is_outside(node) {
+            return 0..=self.elsewhere(most.min(self.menu.cap(node)));
+        }
         let Some(incoming) = self.into.get(&node) else { return 0..=0 };
         let most = most.min(incoming.cap);
         -(incoming.minus.min(most) as i64)..=incoming.plus.min(most) as i64
@@ -66,12 +79,15 @@ impl<'a> Entries<'a> {
 
     /// The same for sets with a change, which may be one of the node's row.
     pub(crate) fn given(&self, node: u32, flip: u32) -> RangeInclusive<i64> {
-        let Some(incoming) = self.into.get(&node) else { return 0..=0 };
+        let Some(incoming) = self.into.get(&node) else { return self.net(node, self.menu.budget.saturating_sub(1)) };
         let inside = self.menu.setting.arcs(self.menu.flips[flip as usize].edge).any(|arc| arc.to == node);
         if !inside {
             return self.net(node, self.menu.budget.saturating_sub(1));
         }
         let (sign, most) = (self.sign(flip), incoming.cap.saturating_sub(1));
+        if self.is_outside(node) {
+            return sign..=sign + self.elsewhere(most);
+        }
         let others = |count: usize, same: bool| count.saturating_sub(usize::from(same)).min(most) as i64;
         sign - others(incoming.minus, sign < 0)..=sign + others(incoming.plus, sign > 0)
     }

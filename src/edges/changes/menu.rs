@@ -1,8 +1,8 @@
 //! Which changes a path leaves open, of those on which the logits of a target depend (docs/math.md §24.1).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::edges::budget::{Candidates, Edge, EdgeBudget};
+use crate::edges::budget::{Candidates, Edge, EdgeBudget, EdgeKind};
 use crate::edges::changes::stack::Stack;
 use crate::edges::changes::world::{Arc, World, arcs};
 use crate::problem::pace::Pace;
@@ -14,6 +14,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) budget: &'a EdgeBudget,
     /// So many sets are listed rather than bounded.
     pub(crate) listed: usize,
+    /// Are insertions away from the target bounded by lists of messages, instead of one by one (docs/math.md §24.5)?
+    pub(crate) by_lists: bool,
 }
 
 /// What a path through a tree has decided.
@@ -43,6 +45,8 @@ pub(crate) struct Menu<'a> {
     pub(crate) budget: usize,
     /// Ascending by edge. Where one more change is left, of those that are alike only one.
     pub(crate) flips: Vec<Flip>,
+    /// The nodes that something is read of, where insertions elsewhere are bounded by lists.
+    pub(crate) near: Option<HashSet<u32>>,
     /// What the path has used, of changes and of removals.
     used: BTreeMap<u32, [usize; 2]>,
 }
@@ -50,7 +54,24 @@ pub(crate) struct Menu<'a> {
 /// Changes that are looked at, at most.
 const MOST: usize = 1 << 20;
 
+/// The same where insertions elsewhere are bounded by lists: more take longer than their bound is worth.
+const MOST_BESIDE_LISTS: usize = 40_000;
+
+/// From so many pairs of nodes on, insertions away from the target are not looked at one by one.
+const PAIRS: usize = 20_000;
+
 impl<'a> Setting<'a> {
+    pub(crate) fn new(stack: &'a Stack, budget: &'a EdgeBudget, listed: usize) -> Setting<'a> {
+        let nodes = stack.graph.node_count();
+        let possible = stack.rules.len() == 2
+            && stack.graph.batch().is_none()
+            && budget.changes() == EdgeKind::Insert
+            && !budget.is_directed()
+            && *budget.candidates() == Candidates::All;
+        let by_lists = possible && (nodes.saturating_mul(nodes) / 2 > PAIRS || listed == 0);
+        Setting { stack, budget, listed, by_lists }
+    }
+
     pub(crate) fn arcs(self, edge: Edge) -> impl Iterator<Item = Arc> {
         arcs(edge, self.stack.directed)
     }
@@ -65,7 +86,7 @@ impl<'a> Setting<'a> {
         let graph = &self.stack.graph;
         match self.budget.candidates() {
             _ if !self.budget.changes().inserts() => Vec::new(),
-            Candidates::All => (0..graph.node_count() as u32).filter(|&other| other != node).collect(),
+            Candidates::All => graph.companions(node).filter(|&other| other != node).collect(),
             Candidates::Within(hops) => graph.rings(node).skip(1).take(*hops).flatten().collect(),
             Candidates::Listed(edges) => {
                 let other = |edge: &Edge| self.arcs(*edge).find(|arc| arc.to == node).map(|arc| arc.from);
@@ -96,7 +117,7 @@ impl<'a> Menu<'a> {
             }
         }
         let budget = setting.budget.global().saturating_sub(path.changed.len());
-        Menu { setting, target, path, world, budget, flips: Vec::new(), used }
+        Menu { setting, target, path, world, budget, flips: Vec::new(), near: None, used }
     }
 
     /// The changes and the removals that a node has room for.
@@ -127,6 +148,10 @@ impl<'a> Menu<'a> {
 
     /// How far from the target nodes are of which something is read; `further` where other insertions may bring them nearer.
     fn distances(&self, farthest: usize, further: bool) -> HashMap<u32, usize> {
+        if self.setting.stack.graph.batch().is_some() {
+            // A readout reads every node of its graph, and nothing of others (docs/math.md §24.4).
+            return self.setting.stack.graph.nodes_of(self.target as usize).map(|node| (node as u32, 0)).collect();
+        }
         let everyone = further && *self.setting.budget.candidates() == Candidates::All && farthest > 0;
         let mut found = HashMap::from([(self.target, 0)]);
         if everyone {
@@ -155,13 +180,16 @@ impl<'a> Menu<'a> {
         let stack = self.setting.stack;
         let Some(farthest) = stack.farthest().filter(|_| self.budget > 0) else { return Some(()) };
         let last = self.budget == 1;
-        let near = self.distances(farthest, !last && self.setting.budget.changes().inserts());
+        let by_lists = self.setting.by_lists && !last;
+        let near = self.distances(farthest, !last && !by_lists && self.setting.budget.changes().inserts());
+        self.near = by_lists.then(|| near.keys().copied().collect());
+        let most = if by_lists { MOST_BESIDE_LISTS } else { MOST };
         let mut ends: Vec<u32> = near.keys().copied().collect();
         ends.sort_unstable();
         let mut flips: Vec<Flip> = Vec::new();
         for &v in &ends {
             // Of such a node nothing matters but its size.
-            let outer = last && stack.reads_sender && near[&v] == farthest;
+            let outer = last && stack.reads_sender && near[&v] == farthest && stack.graph.batch().is_none();
             let row: Vec<u32> = self.world.row(v).collect();
             let insertable = self.setting.insertable(v);
             if pace.is_late_for(64 * insertable.len()) {
@@ -180,7 +208,7 @@ impl<'a> Menu<'a> {
                 if self.is_free(edge, inserts) {
                     alike[usize::from(inserts)] |= same;
                     flips.push(Flip { edge, inserts });
-                    if flips.len() > MOST {
+                    if flips.len() > most {
                         return None;
                     }
                 }
@@ -193,9 +221,10 @@ impl<'a> Menu<'a> {
 
     /// Are the sets so few that they are listed?
     pub(crate) fn is_listed(&self) -> bool {
-        self.flips.is_empty()
-            || self.sets() <= self.setting.listed.max(1)
-            || self.budget <= 1 && self.setting.listed > 0
+        self.near.is_none()
+            && (self.flips.is_empty()
+                || self.sets() <= self.setting.listed.max(1)
+                || self.budget <= 1 && self.setting.listed > 0)
     }
 
     /// Sets of at most so many open changes as there may be, the empty one too.

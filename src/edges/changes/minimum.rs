@@ -63,6 +63,9 @@ impl ChangeMinimum<'_> {
         self.visited += 1;
         let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace)?;
         self.offer(menu.with(&[]));
+        if menu.flips.is_empty() {
+            return Some(());
+        }
         if menu.is_listed() {
             let pace = self.pace;
             let listed = each_set(&menu, |set| {

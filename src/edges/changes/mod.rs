@@ -3,13 +3,17 @@
 //! Every margin is that of the changed graph itself, in floats rounded outward or exactly. Sets of changes are listed where they are few; else what each
 //! change can do is carried from layer to layer, prices bound what a set can do, and what is not decided is split.
 
+mod balls;
 mod carried;
 pub(crate) mod decide;
 mod entries;
+mod lists;
 mod menu;
 mod minimum;
 pub(crate) mod prices;
+mod quick;
 mod search;
+mod sorted;
 mod span;
 pub(crate) mod stack;
 mod units;

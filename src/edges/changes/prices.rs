@@ -15,6 +15,8 @@ pub struct ChangePrices {
     pub nu: Vec<(u32, f64)>,
     /// Are coefficients handed back from the margin?
     pub back: bool,
+    /// Are insertions away from the target bounded by lists?
+    pub lists: bool,
 }
 
 /// The best prices that were found.
@@ -40,6 +42,7 @@ fn ranked(mut numbers: Vec<f64>, count: usize) -> f64 {
 
 /// Prices for a class pair.
 pub(crate) fn priced(menu: &Menu, pair: &PairBound, back: bool) -> Priced {
+    let lists = menu.near.is_some();
     let losses: Vec<(f64, Vec<u32>)> = pair
         .effect
         .iter()
@@ -59,7 +62,7 @@ pub(crate) fn priced(menu: &Menu, pair: &PairBound, back: bool) -> Priced {
     };
     let all = |nu: &BTreeMap<u32, f64>| (0..losses.len()).map(|place| rest(place, 0.0, nu)).collect::<Vec<f64>>();
     let mut mu = ranked(all(&nu), menu.budget);
-    let mut best = (ChangePrices { mu, nu: Vec::new(), back }, total(menu, &losses, mu, &nu));
+    let mut best = (ChangePrices { mu, nu: Vec::new(), back, lists }, total(menu, &losses, mu, &nu));
     for _ in 0..if at.is_empty() { 0 } else { ROUNDS } {
         for (&node, places) in &at {
             nu.remove(&node);
@@ -72,7 +75,8 @@ pub(crate) fn priced(menu: &Menu, pair: &PairBound, back: bool) -> Priced {
         mu = ranked(all(&nu), menu.budget);
         let found = total(menu, &losses, mu, &nu);
         if found < best.1 {
-            best = (ChangePrices { mu, nu: nu.iter().map(|(&node, &price)| (node, price)).collect(), back }, found);
+            best =
+                (ChangePrices { mu, nu: nu.iter().map(|(&node, &price)| (node, price)).collect(), back, lists }, found);
         }
     }
     let (prices, loss) = best;

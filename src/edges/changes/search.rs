@@ -1,9 +1,10 @@
 //! One class pair to the end: is its margin positive after every admissible set of changes? Lists, carried bounds, and splits on edges (docs/math.md §24).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use crate::edges::budget::Edge;
-use crate::edges::changes::carried::Carried;
+use crate::edges::changes::carried::{Carried, PairBound};
 use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
 use crate::edges::changes::prices::{Priced, priced};
 use crate::edges::changes::span::Span;
@@ -37,7 +38,7 @@ pub(crate) fn margin(logits: &[Span], reference: usize, other: usize) -> Span {
 
 impl Judge<'_> {
     pub(crate) fn margin(&self, changes: &[Edge]) -> Span {
-        margin(&self.setting.stack.logits::<Span>(self.target, changes), self.reference, self.other)
+        margin(&self.setting.stack.spans(self.target, changes), self.reference, self.other)
     }
 
     /// The attack that these changes are, if they are one.
@@ -119,7 +120,39 @@ pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), 
 /// What became of a path.
 enum Looked {
     Closed(Step),
-    Split(Edge),
+    Split(Edge, Inherited),
+}
+
+/// What each open change does at most, as it was found on a path above. Where fewer changes are open that still holds.
+#[derive(Clone)]
+struct Inherited {
+    effects: Rc<HashMap<Edge, f64>>,
+    base: Span,
+    back: bool,
+    /// So many splits above.
+    age: usize,
+}
+
+/// Splits without a new bound: listing what one change more does is cheaper.
+const OLDEST: usize = 16;
+
+impl Inherited {
+    fn new(menu: &Menu, pair: &PairBound, back: bool) -> Inherited {
+        let effects = menu.flips.iter().zip(&pair.effect).map(|(flip, &effect)| (flip.edge, effect));
+        Inherited { effects: Rc::new(effects.collect()), base: pair.base, back, age: 0 }
+    }
+
+    /// The same for the changes that are left.
+    fn pair(&self, menu: &Menu) -> PairBound {
+        let effect = |flip: &Flip| self.effects.get(&flip.edge).copied().unwrap_or(f64::NEG_INFINITY);
+        PairBound { base: self.base, effect: menu.flips.iter().map(effect).collect() }
+    }
+}
+
+/// The open change that takes most.
+fn worst(menu: &Menu, pair: &PairBound) -> Option<Edge> {
+    let least = pair.effect.iter().enumerate().min_by(|x, y| x.1.total_cmp(y.1));
+    least.map(|(at, _)| menu.flips[at].edge)
 }
 
 /// The search of one class pair.
@@ -138,26 +171,30 @@ pub(crate) struct Search<'a> {
 impl Search<'_> {
     /// A tree in preorder that proves everything below a path. With no nodes left to visit, the path alone is looked at.
     pub(crate) fn explore(&mut self, path: &Path) -> Result<Vec<Step>, Halt> {
-        let (edge, kept, changed) = match self.look(path)? {
+        self.below(path, None)
+    }
+
+    fn below(&mut self, path: &Path, inherited: Option<Inherited>) -> Result<Vec<Step>, Halt> {
+        let (edge, inherited, kept, changed) = match self.look(path, inherited)? {
             Looked::Closed(step) => return Ok(vec![step]),
-            Looked::Split(edge) => {
+            Looked::Split(edge, inherited) => {
                 let mut kept = Path { splits: path.splits + 1, ..path.clone() };
                 let mut changed = kept.clone();
                 kept.locked.insert(edge);
                 changed.changed.push(edge);
-                (edge, kept, changed)
+                (edge, inherited, kept, changed)
             }
         };
         // An attack is more likely where the edge is changed.
-        let second = self.explore(&changed)?;
+        let second = self.below(&changed, None)?;
         let mut tree = vec![Step::Edge(edge)];
-        tree.extend(self.explore(&kept)?);
+        tree.extend(self.below(&kept, Some(inherited))?);
         tree.extend(second);
         Ok(tree)
     }
 
     /// Closes a path, or says where to split it.
-    fn look(&mut self, path: &Path) -> Result<Looked, Halt> {
+    fn look(&mut self, path: &Path, inherited: Option<Inherited>) -> Result<Looked, Halt> {
         if path.splits > DEPTH || self.pace.is_late() || self.visited > self.nodes {
             return Err(Halt::Limit);
         }
@@ -171,6 +208,13 @@ impl Search<'_> {
         let margin = self.judge.margin(&base);
         if let Some(attack) = self.judge.attack(&base, margin) {
             return Err(Halt::Attack(attack));
+        }
+        if let Some(inherited) = inherited.filter(|of| of.age < OLDEST && self.visited <= self.nodes) {
+            let pair = inherited.pair(&menu);
+            let edge = worst(&menu, &pair).filter(|_| !priced(&menu, &pair, inherited.back).clears);
+            if let Some(edge) = edge {
+                return Ok(Looked::Split(edge, Inherited { age: inherited.age + 1, ..inherited }));
+            }
         }
         let fresh;
         let carried = match self.root.filter(|_| path.splits == 0) {
@@ -193,6 +237,7 @@ impl Search<'_> {
             }
         }
         let Priced { prices, lower, clears } = found;
+        let back = prices.back;
         if clears {
             self.lower = self.lower.min(lower);
             return Ok(Looked::Closed(Step::Carried(prices)));
@@ -202,9 +247,8 @@ impl Search<'_> {
             return Err(Halt::Limit);
         }
         self.branched = true;
-        let worst = pair.effect.iter().enumerate().min_by(|x, y| x.1.total_cmp(y.1));
-        let Some((worst, _)) = worst else { return Err(Halt::Limit) };
-        Ok(Looked::Split(menu.flips[worst].edge))
+        let Some(edge) = worst(&menu, &pair) else { return Err(Halt::Limit) };
+        Ok(Looked::Split(edge, Inherited::new(&menu, &pair, back)))
     }
 
     fn list(&mut self, menu: &Menu) -> Result<(), Halt> {

@@ -1,10 +1,13 @@
 //! A network of any depth on a graph whose edges change: what its nodes send, and the logits of a target, in floats rounded outward and exactly.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::edges::budget::Edge;
-use crate::edges::changes::span::{Caches, Value};
+use crate::edges::changes::balls::Balls;
+use crate::edges::changes::sorted::Sorted;
+use crate::edges::changes::span::{Caches, Span, Value};
 use crate::edges::changes::world::World;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
@@ -27,6 +30,10 @@ pub(crate) struct Stack {
     /// Who receives from a node, where that is not its row.
     receivers: Option<Vec<Vec<u32>>>,
     caches: Caches,
+    /// What nodes send in floats, by layer and node, computed when it is first asked for.
+    pub(crate) quick: Vec<Vec<OnceLock<Balls>>>,
+    /// Who sends most to a unit of the first hidden layer; sorted when it is first asked for.
+    pub(crate) sorted: OnceLock<Sorted>,
 }
 
 impl Stack {
@@ -39,11 +46,12 @@ impl Stack {
             }
             lists
         });
-        let hops = rules.iter().filter(|terms| terms.iter().any(|rule| !rule.is_identity())).count();
+        let hops = rules.iter().filter(|terms| terms.iter().any(|rule| rule.has_edges())).count();
         let reads_sender = rules.iter().flatten().any(|rule| rule.reads_sender());
         let layers = rules.len();
         let caches = Caches { spans: empty(layers, nodes), exact: empty(layers, nodes) };
-        Stack { graph, network, rules, directed, hops, reads_sender, receivers, caches }
+        let quick = empty(layers, nodes);
+        Stack { graph, network, rules, directed, hops, reads_sender, receivers, caches, quick, sorted: OnceLock::new() }
     }
 
     pub(crate) fn looped(&self, node: u32) -> bool {
@@ -53,6 +61,12 @@ impl Stack {
     /// The size of a node with so many edges.
     pub(crate) fn size(&self, rule: Rule, node: u32, degree: usize) -> usize {
         degree + rule.own(self.looped(node))
+    }
+
+    /// The nodes that a row of a readout sums up, with their entry; none of other rules (docs/math.md (22.1)).
+    pub(crate) fn pooled(&self, rule: Rule, row: u32) -> (Range<u32>, f64) {
+        let nodes = if rule.is_readout() { self.graph.nodes_of(row as usize) } else { 0..0 };
+        (nodes.start as u32..nodes.end as u32, rule.entry(nodes.len(), 1))
     }
 
     /// So far from the target an end of a change can be that matters: rows are read there, or sizes.
@@ -111,23 +125,37 @@ impl Stack {
     ) -> Vec<V> {
         let outputs = self.network.layers()[layer].outputs();
         let mut z: Vec<V> = self.network.layers()[layer].bias.row(node as usize).iter().map(|&b| V::of(b)).collect();
+        self.each_entry(layer, node, world, |k, a, n| {
+            z.iter_mut().zip(&sent(n)[k * outputs..][..outputs]).for_each(|(z, m)| z.add(m, a));
+        });
+        z
+    }
+
+    /// What a row of a layer consists of on a changed graph: term, entry and sender, for all entries that are not 0.
+    pub(crate) fn each_entry(&self, layer: usize, node: u32, world: &World, mut take: impl FnMut(usize, f64, u32)) {
         let degree = world.degree(node);
         for (k, rule) in self.rules[layer].iter().enumerate() {
             let mut add = |a: f64, n: u32| {
                 if a != 0.0 {
-                    z.iter_mut().zip(&sent(n)[k * outputs..][..outputs]).for_each(|(z, m)| z.add(m, a));
+                    take(k, a, n);
                 }
             };
             add(rule.own_entry(degree, self.looped(node)), node);
-            if !rule.is_identity() {
+            if rule.has_edges() {
                 let size = self.size(*rule, node, degree);
                 for n in world.row(node) {
                     let there = if rule.reads_sender() { self.size(*rule, n, world.degree(n)) } else { 1 };
                     add(rule.entry(size, there), n);
                 }
             }
+            let (nodes, entry) = self.pooled(*rule, node);
+            nodes.for_each(|n| add(entry, n));
         }
-        z
+    }
+
+    /// Floats around the logits of a target after some changes.
+    pub(crate) fn spans(&self, target: u32, changes: &[Edge]) -> Vec<Span> {
+        self.quick_logits(target, &World::new(&self.graph, self.directed, changes))
     }
 
     /// The logits of a node after some changes.
@@ -143,7 +171,7 @@ impl Stack {
     }
 
     /// By representation up to this one: nodes at which it may be another than on the graph as it is, ascending.
-    fn dirty(&self, world: &World, last: usize) -> Vec<Vec<u32>> {
+    pub(crate) fn dirty(&self, world: &World, last: usize) -> Vec<Vec<u32>> {
         let mut touched: Vec<u32> = world.changed().collect();
         if self.reads_sender {
             touched.extend(world.changed().flat_map(|u| self.receivers(u, world)));
@@ -155,6 +183,9 @@ impl Stack {
             if !touched.is_empty() {
                 next.extend(dirty[l].iter().copied());
                 next.extend(dirty[l].iter().flat_map(|&u| self.receivers(u, world)));
+                if let Some(batch) = self.graph.batch().filter(|_| self.rules[l].iter().any(|rule| rule.is_readout())) {
+                    next.extend(dirty[l].iter().map(|&u| batch[u as usize]));
+                }
                 sort(&mut next);
             }
             dirty.push(next);
@@ -180,7 +211,7 @@ impl Stack {
     }
 }
 
-fn empty<V>(layers: usize, nodes: usize) -> Vec<Vec<OnceLock<Vec<V>>>> {
+fn empty<V>(layers: usize, nodes: usize) -> Vec<Vec<OnceLock<V>>> {
     (0..layers).map(|_| (0..nodes).map(|_| OnceLock::new()).collect()).collect()
 }
 
@@ -199,11 +230,8 @@ struct Evaluation<'a, V> {
 
 impl<V: Value> Evaluation<'_, V> {
     fn unit_sums(&mut self, layer: usize, node: u32) -> Vec<V> {
-        let rules = &self.stack.rules[layer];
-        self.require(layer, node);
-        if rules.iter().any(|rule| !rule.is_identity()) {
-            self.world.row(node).for_each(|n| self.require(layer, n));
-        }
+        let (stack, world) = (self.stack, self.world);
+        stack.each_entry(layer, node, world, |_, _, n| self.require(layer, n));
         let sent = |n: u32| match self.sent.get(&(layer, n)) {
             Some(sent) => sent.as_slice(),
             None => self.stack.sent::<V>(layer, n),

@@ -45,6 +45,23 @@ pub(crate) struct Weights {
     pub(crate) values: Vec<Span>,
 }
 
+impl Weights {
+    /// What units become: by term and output.
+    pub(crate) fn image(&self, units: &[Span]) -> Vec<Span> {
+        let Weights { terms, inputs, outputs, values } = self;
+        let mut sums = vec![Span::ZERO; terms * outputs];
+        for (i, &x) in units.iter().enumerate().filter(|(_, x)| !x.is_zero()) {
+            for k in 0..*terms {
+                for j in 0..*outputs {
+                    let sum = &mut sums[k * outputs + j];
+                    *sum = sum.plus(x.times(values[(k * inputs + i) * outputs + j]));
+                }
+            }
+        }
+        sums
+    }
+}
+
 /// Sums of the `count` largest positive numbers, rounded up.
 fn largest(numbers: impl Iterator<Item = f64>, count: usize) -> [f64; 2] {
     let mut top: Vec<f64> = Vec::with_capacity(count + 1);
@@ -61,6 +78,12 @@ fn largest(numbers: impl Iterator<Item = f64>, count: usize) -> [f64; 2] {
 }
 
 impl Sent {
+    /// What is only known to lie between these numbers, whatever is changed.
+    pub(crate) fn within(all: Vec<Span>) -> Sent {
+        let (base, anything) = (vec![Span::ZERO; all.len()], Span { lo: f64::NEG_INFINITY, hi: f64::INFINITY });
+        Sent { flips: Vec::new(), change: Vec::new(), base, others: vec![anything; all.len()], all }
+    }
+
     /// Whatever is changed.
     pub(crate) fn any(&self, at: usize) -> Span {
         self.base[at].plus(self.all[at])
@@ -79,21 +102,9 @@ impl Sent {
 
 /// What a node sends whose units are known.
 pub(crate) fn sent(units: &Units, weights: &Weights, budget: usize) -> Sent {
-    let Weights { terms, inputs, outputs, values } = weights;
-    let width = terms * outputs;
-    let image = |of: &[Span]| {
-        let mut sums = vec![Span::ZERO; width];
-        for (i, &x) in of.iter().enumerate().filter(|(_, x)| !x.is_zero()) {
-            for k in 0..*terms {
-                for j in 0..*outputs {
-                    let sum = &mut sums[k * outputs + j];
-                    *sum = sum.plus(x.times(values[(k * inputs + i) * outputs + j]));
-                }
-            }
-        }
-        sums
-    };
-    let change: Vec<Span> = units.change.chunks_exact(*inputs).flat_map(image).collect();
+    let width = weights.terms * weights.outputs;
+    let image = |of: &[Span]| weights.image(of);
+    let change: Vec<Span> = units.change.chunks_exact(weights.inputs).flat_map(image).collect();
     let base = image(&units.base);
     let (mut all, mut others) = (image(&units.all), vec![Span::ZERO; width]);
     for at in 0..width {

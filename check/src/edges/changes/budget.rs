@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gcnproof_files::Pattern;
+use gcnproof_files::{GraphFile, Pattern};
 
 use crate::edges::budget::neighbours;
 use crate::edges::line::{Candidates, ChangeKind, Changes, Removals, most_candidates};
@@ -29,7 +29,8 @@ impl ChangeBudget {
     ///
     /// # Errors
     /// If it does not fit the graph.
-    pub fn new(stated: &Removals, changes: &Changes, adjacency: &Pattern) -> Result<ChangeBudget, Reason> {
+    pub fn new(stated: &Removals, changes: &Changes, graph: &GraphFile) -> Result<ChangeBudget, Reason> {
+        let adjacency = &graph.adjacency;
         let nodes = adjacency.rows;
         let count = |x: u64| usize::try_from(x).unwrap_or(usize::MAX);
         let local = match &stated.local {
@@ -65,8 +66,12 @@ impl ChangeBudget {
             if listed.len() > most_candidates(nodes) {
                 return Err(Reason::Header(format!("{} candidates, more than 64 for every node", listed.len())));
             }
-            if let Some(edge) = listed.iter().find(|&&edge| !budget.is_pair(edge, nodes) || is_there(adjacency, edge)) {
-                return Err(Reason::Header(format!("candidate {edge:?} is no pair of nodes without an edge")));
+            let fits =
+                |&edge: &Edge| budget.is_pair(edge, nodes) && share_graph(graph, edge) && !is_there(adjacency, edge);
+            if let Some(edge) = listed.iter().find(|edge| !fits(edge)) {
+                return Err(Reason::Header(format!(
+                    "candidate {edge:?} is no pair of nodes of a graph without an edge"
+                )));
             }
         }
         Ok(budget)
@@ -88,7 +93,8 @@ impl ChangeBudget {
     }
 
     /// May an edge be changed, numbers left aside?
-    pub fn permits(&self, adjacency: &Pattern, edge: Edge) -> bool {
+    pub fn permits(&self, graph: &GraphFile, edge: Edge) -> bool {
+        let adjacency = &graph.adjacency;
         if !self.is_pair(edge, adjacency.rows) {
             return false;
         }
@@ -97,7 +103,7 @@ impl ChangeBudget {
         }
         self.kind.inserts()
             && match &self.candidates {
-                None => true,
+                None => share_graph(graph, edge),
                 Some(Candidates::Listed(listed)) => listed.binary_search(&edge).is_ok(),
                 Some(Candidates::Within(hops)) => within(adjacency, edge.1, *hops).binary_search(&edge.0).is_ok(),
             }
@@ -107,19 +113,19 @@ impl ChangeBudget {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn require(&self, adjacency: &Pattern, edges: &[Edge]) -> Result<(), Reason> {
+    pub fn require(&self, graph: &GraphFile, edges: &[Edge]) -> Result<(), Reason> {
         let mut counts: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
         for (at, &edge) in edges.iter().enumerate() {
             if at > 0 && edges[at - 1] >= edge {
                 return Err(Reason::EdgeOrder(edge));
             }
-            if !self.permits(adjacency, edge) {
+            if !self.permits(graph, edge) {
                 return Err(Reason::Change(edge));
             }
             for node in self.counted(edge) {
                 let count = counts.entry(node).or_default();
                 count[0] += 1;
-                count[1] += usize::from(is_there(adjacency, edge));
+                count[1] += usize::from(is_there(&graph.adjacency, edge));
             }
         }
         let within = counts.iter().all(|(&node, count)| count[0] <= self.at(node)[0] && count[1] <= self.at(node)[1]);
@@ -186,6 +192,11 @@ impl ChangeBudget {
 /// Has the graph this edge? Rows hold those whom a node receives from.
 pub fn is_there(adjacency: &Pattern, (from, to): Edge) -> bool {
     adjacency.contains(to as usize, from)
+}
+
+/// Are both ends, which must exist, nodes of the same graph? All are where nodes are classified.
+pub fn share_graph(graph: &GraphFile, (from, to): Edge) -> bool {
+    graph.batch.as_ref().is_none_or(|batch| batch[from as usize] == batch[to as usize])
 }
 
 fn ascending(what: &str, edges: &[Edge]) -> Result<(), Reason> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::lists::{Lists, linked};
 use super::margin::Evaluation;
 use super::moved::{Bend, Image, Moved, behind};
 use super::path::{ChangePath, OpenChange};
@@ -18,23 +19,27 @@ struct Levels<'a> {
     meter: &'a Meter<'a>,
     target: u32,
     units: Vec<BTreeMap<u32, Moved>>,
+    /// Where nodes that insertions link to the target are found by lists.
+    lists: Option<(&'a Lists, &'a ChangePath<'a>)>,
 }
 
-/// The bound of a class pair on a path, by prices.
+/// The bound of a class pair on a path, by prices; with lists if the leaf has them.
 ///
 /// # Errors
 /// If prices are out of order or negative, or it takes too long.
-pub fn bound(
-    path: &ChangePath,
-    sizes: &Sizes,
+pub fn bound<'a>(
+    path: &'a ChangePath<'a>,
+    sizes: &'a Sizes<'a>,
     target: u32,
     [reference, class]: [u32; 2],
     prices: &CarriedPrices,
-    meter: &Meter,
+    lists: Option<&'a Lists>,
+    meter: &'a Meter<'a>,
 ) -> Result<Interval, Reason> {
     let network = sizes.network;
     let last = network.layers.len() - 1;
-    let levels = Levels::new(sizes, target, meter)?;
+    let lists = lists.map(|lists| (lists, path));
+    let levels = Levels::new(sizes, target, lists, meter)?;
     let head = Image::of_pair(&network.layers[last], reference, class);
     let losses = if prices.back { levels.back(head)? } else { levels.forward(head)? };
     let mut evaluation = Evaluation::<Interval>::new(network, sizes.graph, meter)?;
@@ -47,7 +52,12 @@ pub fn bound(
 type Effects = BTreeMap<usize, Interval>;
 
 impl<'a> Levels<'a> {
-    fn new(sizes: &'a Sizes<'a>, target: u32, meter: &'a Meter<'a>) -> Result<Levels<'a>, Reason> {
+    fn new(
+        sizes: &'a Sizes<'a>,
+        target: u32,
+        lists: Option<(&'a Lists, &'a ChangePath<'a>)>,
+        meter: &'a Meter<'a>,
+    ) -> Result<Levels<'a>, Reason> {
         let layers = &sizes.network.layers;
         // Nodes of which a representation is needed, from the last to the first.
         let mut needed = vec![BTreeSet::from([target])];
@@ -58,13 +68,20 @@ impl<'a> Levels<'a> {
                 for &node in above {
                     meter.spend(64 * (1 + sizes.at(node).len() as u64 + sizes.graph.degree(node) as u64))?;
                     below.extend(sizes.graph.row(node));
-                    below.extend(sizes.at(node).iter().map(|of| of.1));
+                    // What is linked to the target is not carried, but found by lists.
+                    let carried = lists.is_none() || needed.len() > 1;
+                    below.extend(sizes.at(node).iter().map(|of| of.1).filter(|_| carried));
                 }
+            }
+            for (&node, &rule) in above.iter().flat_map(|node| layer.rules.iter().map(move |rule| (node, rule))) {
+                let nodes = sizes.network.pooled(rule, node).0;
+                meter.spend(64 * nodes.len() as u64)?;
+                below.extend(nodes);
             }
             needed.push(below);
         }
         needed.reverse();
-        let mut levels = Levels { sizes, meter, target, units: vec![BTreeMap::new()] };
+        let mut levels = Levels { sizes, meter, target, units: vec![BTreeMap::new()], lists };
         for (at, layer) in layers.iter().enumerate().take(layers.len() - 1) {
             let image = Image::of_layer(layer);
             let messages = levels.messages(at, &needed[at], &image)?;
@@ -89,7 +106,10 @@ impl<'a> Levels<'a> {
                     meter.spend(4 * columns * (image.weights.len() + 8 * image.width()) as u64)?;
                     image.sent(units, self.sizes.budget)
                 }
-                None if at > 0 => return Err(Reason::Incomplete),
+                None if at > 0 => {
+                    let Some((lists, path)) = self.lists else { return Err(Reason::Incomplete) };
+                    Moved::within(linked(self.sizes, path, lists, [self.target, node], image, meter)?)
+                }
                 None => {
                     // The first layer: attributes are not changed.
                     let present = network.graph.attributes.row(node as usize);
@@ -113,11 +133,13 @@ impl<'a> Levels<'a> {
 
     /// Who may send to a node in a layer, itself among them.
     fn senders(&self, at: usize, node: u32) -> BTreeSet<u32> {
-        if !self.sizes.network.layers[at].passes() {
-            return BTreeSet::from([node]);
+        let (network, mut senders) = (self.sizes.network, BTreeSet::from([node]));
+        if network.layers[at].passes() {
+            senders.extend(self.sizes.graph.row(node));
+            senders.extend(self.sizes.at(node).iter().map(|of| of.1));
         }
-        let new = self.sizes.at(node).iter().map(|of| of.1);
-        self.sizes.graph.row(node).into_iter().chain(new).chain([node]).collect()
+        senders.extend(network.layers[at].rules.iter().flat_map(|&rule| network.pooled(rule, node).0));
+        senders
     }
 
     /// The margin as one more unit.
@@ -157,7 +179,11 @@ impl<'a> Levels<'a> {
                         let there = if rule.reads_sender() { sizes.size(rule, other, 0) } else { 1 };
                         (other, rule.entry(sizes.size(rule, *node, 0), there))
                     });
-                    for (other, entry) in std::iter::once((*node, own)).chain(along).filter(|of| !of.1.is_zero()) {
+                    let (nodes, pooled) = network.pooled(rule, *node);
+                    meter.spend(4 * (nodes.len() * layer.inputs) as u64)?;
+                    let pooled = nodes.map(|other| (other, pooled));
+                    let own = std::iter::once((*node, own));
+                    for (other, entry) in own.chain(along).chain(pooled).filter(|of| !of.1.is_zero()) {
                         let slots = counting.entry(other).or_insert_with(|| vec![Interval::ZERO; layer.inputs]);
                         let weights = &image.weights[term * layer.inputs..][..layer.inputs];
                         slots.iter_mut().zip(weights).for_each(|(slot, w)| *slot = slot.plus(w.scaled(entry)));
@@ -232,6 +258,10 @@ fn received(
         for other in row.iter().filter(|_| rule.has_edges()) {
             let there = if rule.reads_sender() { sizes.size(rule, *other, 0) } else { 1 };
             add(&mut sum, rule.entry(sizes.size(rule, node, 0), there), term, &messages[other])?;
+        }
+        let (nodes, entry) = network.pooled(rule, node);
+        for other in nodes {
+            add(&mut sum, entry, term, &messages[&other])?;
         }
     }
     let mut charge = |place: usize, output: usize, x: Interval| {

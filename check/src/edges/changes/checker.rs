@@ -2,12 +2,14 @@
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
 use gcnproof_files::{GraphFile, ModelFile};
 
-use super::budget::ChangeBudget;
+use super::budget::{ChangeBudget, share_graph};
 use super::carried::bound;
 use super::graph::ChangedGraph;
+use super::lists::{self, Lists};
 use super::margin::Evaluation;
 use super::network::{ChangeNetwork, Kept};
 use super::path::{ChangePath, OpenChange};
@@ -30,6 +32,7 @@ pub struct ChangeStatement<'a> {
     network: ChangeNetwork<'a>,
     budget: ChangeBudget,
     classes: Convention,
+    lists: OnceLock<Lists>,
 }
 
 impl<'a> ChangeStatement<'a> {
@@ -51,11 +54,8 @@ impl<'a> ChangeStatement<'a> {
         if graph.categories.is_some() {
             return Err(Reason::Categories("proofs against changed edges"));
         }
-        if graph.batch.is_some() {
-            return Err(Reason::Files(
-                "graphs are classified, and there are no proofs against changed edges then".into(),
-            ));
-        }
+        // Values of graphs are not taken for values of nodes (§8.6).
+        model.check_levels().map_err(Reason::Files)?;
         let network = ChangeNetwork::new(graph, model, &header.message_passing, changes.directed)?;
         let nodes = graph.adjacency.rows as u32;
         for node in 0..nodes {
@@ -64,9 +64,22 @@ impl<'a> ChangeStatement<'a> {
             if let Some(other) = neighbours(&graph.adjacency, node).find(alone) {
                 return Err(Reason::Files(format!("the graph has an edge from {node} to {other}, but none back")));
             }
+            let elsewhere = |other: &u32| !share_graph(graph, (node, *other));
+            if let Some(other) = neighbours(&graph.adjacency, node).find(elsewhere) {
+                return Err(Reason::Files(format!("an edge leads from node {other} to node {node} of another graph")));
+            }
         }
-        let budget = ChangeBudget::new(&header.edges, changes, &graph.adjacency)?;
-        Ok(ChangeStatement { graph, network, budget, classes: header.classes })
+        let budget = ChangeBudget::new(&header.edges, changes, graph)?;
+        Ok(ChangeStatement { graph, network, budget, classes: header.classes, lists: OnceLock::new() })
+    }
+
+    /// Who raises or lowers units of the first layer most; sorted when it is first asked for.
+    fn lists(&self, meter: &Meter) -> Result<&Lists, Reason> {
+        if let Some(lists) = self.lists.get() {
+            return Ok(lists);
+        }
+        let found = Lists::new(&self.network, meter)?;
+        Ok(self.lists.get_or_init(|| found))
     }
 
     /// What the attacker may do.
@@ -137,7 +150,7 @@ impl<'a> ChangeChecker<'a> {
     }
 
     fn witness(&self, proof: &EdgeNodeProof, witness: &EdgeWitness, meter: &Meter) -> Result<Verdict, Fault> {
-        let ChangeStatement { graph, network, budget, classes } = self.statement;
+        let ChangeStatement { graph, network, budget, classes, .. } = self.statement;
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let adjacency = &graph.adjacency;
         let start = ChangedGraph::new(adjacency, budget.directed, std::iter::empty());
@@ -158,7 +171,7 @@ impl<'a> ChangeChecker<'a> {
         if witness.class as usize >= network.classes || witness.class == proof.class {
             return Err(at_class(Reason::Class(witness.class)));
         }
-        budget.require(adjacency, &witness.edges).map_err(at_class)?;
+        budget.require(graph, &witness.edges).map_err(at_class)?;
         let changed = ChangedGraph::new(adjacency, budget.directed, witness.edges.iter());
         match self.sign(&changed, against(witness.class), meter)? {
             (Ordering::Less, _) => Ok(Verdict::NonRobust),
@@ -220,10 +233,15 @@ impl<'a> ChangeChecker<'a> {
     }
 
     fn carried(&self, path: &ChangePath, pair: Pair, prices: &CarriedPrices, meter: &Meter) -> Result<(), Reason> {
-        let open = path.open(pair.node, meter)?;
+        let network = &self.statement.network;
+        if prices.lists && !lists::apply(path, network) {
+            return Err(Reason::Leaf("insertions of any edges with one hidden layer"));
+        }
+        let (open, near) = path.open_near(pair.node, meter, prices.lists)?;
         let graph = path.graph(&[]);
-        let sizes = Sizes::new(&self.statement.network, &graph, path, &open);
-        let bound = bound(path, &sizes, pair.node, [pair.reference, pair.class], prices, meter)?;
+        let sizes = Sizes::new(network, &graph, path, &open, prices.lists.then_some(&near));
+        let lists = if prices.lists { Some(self.statement.lists(meter)?) } else { None };
+        let bound = bound(path, &sizes, pair.node, [pair.reference, pair.class], prices, lists, meter)?;
         if bound.lower.is_positive() { Ok(()) } else { Err(Reason::Bound(bound)) }
     }
 }

@@ -49,6 +49,10 @@ impl<'a, N: Kept> Evaluation<'a, N> {
             let mut next: BTreeSet<u32> = &touched | &moved[layer - 1];
             meter.spend(NODE.saturating_mul(1 + next.len() as u64))?;
             next.extend(moved[layer - 1].iter().flat_map(|&node| receivers(node)));
+            let pools = network.layers[layer - 1].rules.iter().any(|rule| rule.pools());
+            if let Some(batch) = network.graph.batch.as_ref().filter(|_| pools) {
+                next.extend(moved[layer - 1].iter().map(|&node| batch[node as usize]));
+            }
             moved.push(next);
         }
         Ok(Evaluation { network, graph, meter, moved, sent: HashMap::new() })
@@ -60,7 +64,9 @@ impl<'a, N: Kept> Evaluation<'a, N> {
     /// If it takes too long.
     pub fn sums(&mut self, layer: usize, node: u32) -> Result<Vec<N>, Reason> {
         let row = if self.network.layers[layer].passes() { self.graph.row(node) } else { Vec::new() };
-        for &other in row.iter().chain([&node]) {
+        let network = self.network;
+        let pooled = network.layers[layer].rules.iter().flat_map(|&rule| network.pooled(rule, node).0);
+        for other in row.iter().copied().chain([node]).chain(pooled) {
             self.require(layer, other)?;
         }
         sums(self.network, self.graph, layer, node, &row, self.meter, |other| match self.sent.get(&(layer, other)) {
@@ -84,7 +90,12 @@ impl<'a, N: Kept> Evaluation<'a, N> {
 ///
 /// # Errors
 /// If it takes too long.
-fn sent<'a, N: Kept>(network: &'a ChangeNetwork, layer: usize, node: u32, meter: &Meter) -> Result<&'a [N], Reason> {
+pub(super) fn sent<'a, N: Kept>(
+    network: &'a ChangeNetwork,
+    layer: usize,
+    node: u32,
+    meter: &Meter,
+) -> Result<&'a [N], Reason> {
     let place = N::known(network, layer, node);
     if let Some(known) = place.get() {
         return Ok(known);
@@ -152,7 +163,8 @@ fn sums<'s, N: Kept + 's>(
     sent: impl Fn(u32) -> Result<&'s [N], Reason>,
 ) -> Result<Vec<N>, Reason> {
     let of = &network.layers[layer];
-    meter.spend(NODE.saturating_add(N::steps(((row.len() + 2) * of.rules.len() * of.outputs) as u64)))?;
+    let pooled: usize = of.rules.iter().map(|&rule| network.pooled(rule, node).0.len()).sum();
+    meter.spend(NODE.saturating_add(N::steps((((row.len() + 2) * of.rules.len() + pooled) * of.outputs) as u64)))?;
     let mut sums: Vec<N> = (0..of.outputs).map(|output| N::stored(of.bias(node, output))).collect();
     let here = graph.degree(node);
     let mut add = |term: usize, entry: Stored, sent: &[N]| {
@@ -170,6 +182,10 @@ fn sums<'s, N: Kept + 's>(
             for &other in row {
                 add(term, entry_along(network, graph, rule, node, other), sent(other)?);
             }
+        }
+        let (nodes, entry) = network.pooled(rule, node);
+        for other in nodes {
+            add(term, entry, sent(other)?);
         }
     }
     Ok(sums)

@@ -6,13 +6,14 @@
 //! | `network`, `graph` | the network, and a graph after some changes |
 //! | `margin` | the true network on a changed graph |
 //! | `path`, `tree` | what a path decides, which changes it leaves open, how trees cover all sets |
-//! | `sizes`, `moved`, `carried` | what each change can do to each unit, and the bound of a leaf |
+//! | `sizes`, `moved`, `carried`, `lists` | what each change can do to each unit, and the bound of a leaf |
 //! | `checker` | what is accepted |
 
 mod budget;
 mod carried;
 mod checker;
 mod graph;
+mod lists;
 mod margin;
 mod moved;
 mod network;

@@ -35,6 +35,13 @@ impl Moved {
         Moved { base, all: zeros.clone(), others: zeros, by: BTreeMap::new(), bends: Vec::new() }
     }
 
+    /// What is only known to lie between these numbers, whatever is changed.
+    pub fn within(all: Vec<Interval>) -> Moved {
+        let mut moved = Moved::fixed(vec![Interval::ZERO; all.len()]);
+        moved.others = vec![Interval::ANY; all.len()];
+        Moved { all, ..moved }
+    }
+
     /// A number after any set.
     pub fn after_any(&self, at: usize) -> Interval {
         self.base[at].plus(self.all[at])
@@ -82,7 +89,7 @@ impl Image {
         self.terms * self.outputs
     }
 
-    fn apply(&self, numbers: &[Interval]) -> Vec<Interval> {
+    pub fn apply(&self, numbers: &[Interval]) -> Vec<Interval> {
         let mut sums = vec![Interval::ZERO; self.width()];
         let is_zero = |x: &Interval| x.lower.is_zero() && x.upper.is_zero();
         for (input, x) in numbers.iter().enumerate().filter(|(_, x)| !is_zero(x)) {

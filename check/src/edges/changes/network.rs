@@ -1,5 +1,6 @@
 //! A network of any depth: its rules and numbers, and what nodes send on the graph of the file.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use gcnproof_files::{GraphFile, ModelFile};
@@ -139,7 +140,7 @@ impl<'a> ChangeNetwork<'a> {
 
     /// Has a rule an entry from this node to itself?
     pub fn own(&self, rule: EdgeRule, node: u32) -> bool {
-        rule.adds_self || self.graph.adjacency.contains(node as usize, node)
+        !rule.pools() && (rule.adds_self || self.graph.adjacency.contains(node as usize, node))
     }
 
     /// The size of a node with so many edges.
@@ -151,6 +152,28 @@ impl<'a> ChangeNetwork<'a> {
     pub fn own_entry(&self, rule: EdgeRule, node: u32, degree: usize) -> Stored {
         let size = self.size(rule, node, degree);
         if self.own(rule, node) { rule.entry(size, size) } else { Stored::ZERO }
+    }
+
+    /// The nodes that a row of a readout sums up, with their entry; none of other rules.
+    pub fn pooled(&self, rule: EdgeRule, row: u32) -> (Range<u32>, Stored) {
+        let nodes = if rule.pools() { self.members(row) } else { 0..0 };
+        let entry = rule.entry(nodes.len(), 1);
+        (nodes, entry)
+    }
+
+    /// The nodes of a graph, which are numbered one after the other; none where nodes are classified.
+    pub fn members(&self, graph: u32) -> Range<u32> {
+        let batch = self.graph.batch.as_deref().unwrap_or_default();
+        let end = |of: u32| batch.partition_point(|&other| other < of) as u32;
+        end(graph)..graph.checked_add(1).map_or(batch.len() as u32, end)
+    }
+
+    /// The nodes that a node may be linked to, itself among them: those of its graph.
+    pub fn companions(&self, node: u32) -> Range<u32> {
+        match &self.graph.batch {
+            Some(batch) => self.members(batch[node as usize]),
+            None => 0..self.graph.adjacency.rows as u32,
+        }
     }
 
     /// So far from the target an end of a change can be that matters: rows are read there, or sizes.

@@ -7,7 +7,7 @@ use gcnproof_files::Pattern;
 use super::budget::{ChangeBudget, is_there, within};
 use super::graph::ChangedGraph;
 use super::network::ChangeNetwork;
-use crate::edges::line::Candidates;
+use crate::edges::line::{Candidates, ChangeKind};
 use crate::ids::Edge;
 use crate::verdict::Reason;
 use crate::work::Meter;
@@ -49,6 +49,11 @@ impl<'a> ChangePath<'a> {
         self.changed.is_empty() && self.kept.is_empty()
     }
 
+    /// May all edges that are not there be inserted, and nothing be removed?
+    pub fn inserts_all(&self) -> bool {
+        self.budget.kind == ChangeKind::Insert && self.budget.candidates.is_none()
+    }
+
     /// `E'`: so many more changes.
     pub fn left(&self) -> usize {
         self.budget.global.saturating_sub(self.changed.len())
@@ -83,7 +88,7 @@ impl<'a> ChangePath<'a> {
 
     /// May an edge still be changed?
     pub fn is_free(&self, edge: Edge) -> bool {
-        self.budget.permits(self.adjacency(), edge) && self.has_room(edge, !is_there(self.adjacency(), edge))
+        self.budget.permits(self.network.graph, edge) && self.has_room(edge, !is_there(self.adjacency(), edge))
     }
 
     pub fn keep(&mut self, edge: Edge) {
@@ -134,10 +139,9 @@ impl<'a> ChangePath<'a> {
 
     /// Whom a node could come to receive from by an insertion, and perhaps already does.
     fn insertable(&self, node: u32) -> Vec<u32> {
-        let nodes = self.adjacency().rows as u32;
         match &self.budget.candidates {
             _ if !self.budget.kind.inserts() => Vec::new(),
-            None => (0..nodes).filter(|&other| other != node).collect(),
+            None => self.network.companions(node).filter(|&other| other != node).collect(),
             Some(Candidates::Within(hops)) => {
                 let mut near = within(self.adjacency(), node, *hops);
                 near.retain(|&other| other != node);
@@ -155,10 +159,20 @@ impl<'a> ChangePath<'a> {
     }
 
     /// The nodes of which a row or a size is read, with their distance, whatever open changes are made but the last.
-    fn near(&self, target: u32, graph: &ChangedGraph, meter: &Meter) -> Result<BTreeMap<u32, usize>, Reason> {
+    fn near(
+        &self,
+        target: u32,
+        graph: &ChangedGraph,
+        meter: &Meter,
+        lists: bool,
+    ) -> Result<BTreeMap<u32, usize>, Reason> {
         let mut found = BTreeMap::from([(target, 0)]);
         let Some(farthest) = self.network.farthest() else { return Ok(BTreeMap::new()) };
-        let grows = self.left() >= 2 && self.budget.kind.inserts();
+        if self.network.graph.batch.is_some() {
+            // A readout reads every node of its graph, and nothing of others (§8.6).
+            return Ok(self.network.members(target).map(|node| (node, 0)).collect());
+        }
+        let grows = self.left() >= 2 && self.budget.kind.inserts() && !lists;
         let mut ring = vec![target];
         for distance in 1..=farthest {
             let mut next = Vec::new();
@@ -187,14 +201,29 @@ impl<'a> ChangePath<'a> {
     /// # Errors
     /// If there are too many.
     pub fn open(&self, target: u32, meter: &Meter) -> Result<Vec<OpenChange>, Reason> {
+        Ok(self.open_near(target, meter, false)?.0)
+    }
+
+    /// The same, and the nodes that are near; with `lists` without those that insertions bring near, whose changes are then
+    /// not named.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn open_near(
+        &self,
+        target: u32,
+        meter: &Meter,
+        lists: bool,
+    ) -> Result<(Vec<OpenChange>, BTreeSet<u32>), Reason> {
         let graph = self.graph(&[]);
         let mut open: Vec<OpenChange> = Vec::new();
         if self.left() == 0 {
-            return Ok(open);
+            return Ok((open, BTreeSet::new()));
         }
-        let near = self.near(target, &graph, meter)?;
+        let near = self.near(target, &graph, meter, lists)?;
         for (&node, &distance) in &near {
-            let only_size = self.left() == 1 && self.network.reads_sender && distance == self.network.hops;
+            let of_nodes = self.network.graph.batch.is_none();
+            let only_size = of_nodes && self.left() == 1 && self.network.reads_sender && distance == self.network.hops;
             let row = graph.row(node);
             let insertable = self.insertable(node);
             meter.spend(PAIR.saturating_mul((row.len() + insertable.len()) as u64))?;
@@ -208,7 +237,7 @@ impl<'a> ChangePath<'a> {
                     continue;
                 }
                 let edge = if directed { (other, node) } else { (node.min(other), node.max(other)) };
-                let permitted = if inserts { true } else { self.budget.permits(self.adjacency(), edge) };
+                let permitted = inserts || self.budget.permits(self.network.graph, edge);
                 if permitted && self.has_room(edge, inserts) {
                     named[usize::from(inserts)] |= alike;
                     open.push(OpenChange { edge, inserts });
@@ -219,6 +248,6 @@ impl<'a> ChangePath<'a> {
             }
         }
         open.sort_unstable_by_key(|change| change.edge);
-        Ok(open)
+        Ok((open, near.into_keys().collect()))
     }
 }

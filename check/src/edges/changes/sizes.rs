@@ -1,6 +1,6 @@
 //! How the sizes of nodes can change, and what of a changed entry each change at its ends is charged (`FORMAT-EDGES.md` §8.4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use super::graph::ChangedGraph;
@@ -28,14 +28,18 @@ pub struct Sizes<'a> {
     /// At most so many changes.
     pub budget: usize,
     rows: BTreeMap<u32, Row>,
+    /// With lists: changes of rows of other nodes than these are not all named.
+    near: Option<&'a BTreeSet<u32>>,
+    path: &'a ChangePath<'a>,
 }
 
 impl<'a> Sizes<'a> {
     pub fn new(
         network: &'a ChangeNetwork<'a>,
         graph: &'a ChangedGraph<'a>,
-        path: &ChangePath,
+        path: &'a ChangePath<'a>,
         open: &'a [OpenChange],
+        near: Option<&'a BTreeSet<u32>>,
     ) -> Sizes<'a> {
         let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
         for (place, change) in open.iter().enumerate() {
@@ -49,7 +53,12 @@ impl<'a> Sizes<'a> {
                 row.cap = path.cap(to);
             }
         }
-        Sizes { network, graph, open, budget: path.left(), rows }
+        Sizes { network, graph, open, budget: path.left(), rows, near, path }
+    }
+
+    /// Is not every change of this row named? Then all are insertions.
+    fn is_outside(&self, node: u32) -> bool {
+        self.near.is_some_and(|near| !near.contains(&node))
     }
 
     /// The open changes of a node's row, with the other end.
@@ -68,6 +77,9 @@ impl<'a> Sizes<'a> {
 
     /// Changes of a node's degree by at most `most` changes.
     fn shifts(&self, node: u32, most: usize) -> RangeInclusive<i64> {
+        if self.is_outside(node) {
+            return 0..=most.min(self.path.cap(node)).min(self.network.graph.adjacency.rows) as i64;
+        }
         let Some(row) = self.rows.get(&node) else { return 0..=0 };
         let most = most.min(row.cap);
         -(most.min(row.removals) as i64)..=most.min(row.insertions) as i64
@@ -84,6 +96,9 @@ impl<'a> Sizes<'a> {
             return self.shifts(node, self.budget.saturating_sub(1));
         };
         let (sign, others) = (self.sign(place), row.cap.saturating_sub(1));
+        if self.is_outside(node) {
+            return sign..=sign + others.min(self.network.graph.adjacency.rows) as i64;
+        }
         let removals = others.min(row.removals - usize::from(sign < 0)) as i64;
         let insertions = others.min(row.insertions - usize::from(sign > 0)) as i64;
         sign - removals..=sign + insertions
