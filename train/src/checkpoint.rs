@@ -164,7 +164,7 @@ mod tests {
         let run = TrainingRun {
             graph: "g".into(),
             global: 12,
-            budget: BudgetRecord { global: None, local, direction: Direction::Both, frozen_attributes },
+            budget: BudgetRecord { global: None, local, direction: Direction::Both, frozen_attributes, ranges: None },
             labelled: vec![1, 5],
             message_passing: vec!["gcn".into()],
             settings: settings.clone(),

@@ -105,7 +105,7 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     """
     from .native import evaluator
 
-    reading = read(model, data, call, directed)
+    reading = read(model, data, call, directed=directed)
     inputs, division = reading.inputs, reading.division
     graph = inputs.graph(reading.network.has_readout)
     # A copy in float64 divides in float64.

@@ -289,6 +289,7 @@ mod tests {
                     local: LocalRecord::Uniform(1),
                     direction: Direction::Both,
                     frozen_attributes: vec![],
+                    ranges: None,
                 },
                 bound: None,
                 max_global: Some(3),
