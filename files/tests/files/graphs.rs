@@ -189,7 +189,7 @@ fn attributes_that_are_numbers() {
         [2, 0, 2]
     );
     // What is written is read as the same graph.
-    let written = graph_npz("test.npz", &graph).unwrap();
+    let written = gcnproof_files::write::graph_npz("test.npz", &graph).unwrap();
     let again = parse_graph("test.npz", &written, &real).unwrap();
     assert_eq!((&again.digest, &again.values), (&graph.digest, &graph.values));
     assert!(parse_graph("test.npz", &written, &GraphOptions::default()).is_err());
