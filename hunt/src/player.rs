@@ -68,7 +68,7 @@ impl How {
 
     /// May all perturbations be tried where there are few? There are in every case, and bounds and searches are to be seen as well.
     fn lists(self, case: &Case) -> bool {
-        self == How::Best || self == How::Complete && case.nodes() % 2 == 0
+        self == How::Best || self == How::Complete && case.nodes().is_multiple_of(2)
     }
 
     /// Must every node be decided?

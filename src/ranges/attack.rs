@@ -94,7 +94,7 @@ impl Pair<'_> {
             let next = self.scene.bound(&unpriced, &here, &top).moves;
             let after = self.forward(&next);
             let found = self.margin(&after);
-            if !(found < margin) {
+            if found >= margin || found.is_nan() {
                 break;
             }
             (best, z, margin) = (next, after, found);
