@@ -8,8 +8,7 @@ use crate::problem::budget::Budget;
 use crate::problem::graph::Graph;
 use crate::problem::network::{Layer, Network};
 use crate::problem::ranges::Ranges;
-use crate::ranges::forward::{Number, sent};
-use crate::ranges::scene::Scene;
+use crate::ranges::number::{Number, sent};
 
 /// A problem about attributes that are numbers. A clone shares its data.
 #[derive(Clone, Debug)]
@@ -83,9 +82,9 @@ impl RangeProblem {
         sent(&self.first, &self.graph.row_values(node))
     }
 
-    /// Bounds of the pre-activations of a node in a hidden representation, under all perturbations.
-    pub(crate) fn units(&self, l: usize, node: usize) -> &[Span] {
-        self.units[l - 2][node].get_or_init(|| Scene::new(self, l, node).ends())
+    /// Where bounds of the pre-activations of a node in a hidden representation are kept.
+    pub(crate) fn kept_units(&self, l: usize, node: usize) -> &OnceLock<Vec<Span>> {
+        &self.units[l - 2][node]
     }
 }
 

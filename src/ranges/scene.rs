@@ -3,8 +3,6 @@
 use crate::number::span::Span;
 use crate::problem::ranges::Ranges;
 use crate::problem::slice::Slice;
-use crate::ranges::backward::Branch;
-use crate::ranges::lines::Lines;
 use crate::ranges::problem::RangeProblem;
 
 /// A target: the logits of a node or of a graph, or a node of a hidden representation.
@@ -42,20 +40,12 @@ impl<'a> Scene<'a> {
         self.problem.layer(l - 1).outputs()
     }
 
-    /// Bounds of the units of a hidden representation, by place and unit.
+    /// Bounds of the units of a hidden representation under all perturbations, by place and unit.
     pub(crate) fn units(&self, l: usize) -> Vec<Span> {
-        self.slice.nodes(l).iter().flat_map(|&node| self.problem.units(l, node as usize)).copied().collect()
-    }
-
-    /// Bounds of the pre-activations of the target itself.
-    pub(crate) fn ends(&self) -> Vec<Span> {
-        let (width, branch) = (self.width(self.slice.top()), Branch::default());
-        let lines = Lines::new(self);
-        let least = |unit: usize, sign: f64| {
-            let mut top = vec![Span::ZERO; width];
-            top[unit] = Span::of(sign);
-            self.bound(&lines, &branch, &top).lower
+        let of_node = |&node: &u32| {
+            let kept = self.problem.kept_units(l, node as usize);
+            kept.get_or_init(|| Scene::new(self.problem, l, node as usize).ends())
         };
-        (0..width).map(|unit| Span { lo: least(unit, 1.0), hi: -least(unit, -1.0) }).collect()
+        self.slice.nodes(l).iter().flat_map(of_node).copied().collect()
     }
 }

@@ -48,6 +48,12 @@ pub(crate) fn reciprocal_root(i: usize, j: usize) -> f64 {
     1.0 / (i as f64 * j as f64).sqrt()
 }
 
+/// Not below `1 / sqrt(size)`, the part of an entry that a node of this size has at either end, by so much that two such parts
+/// multiplied are not below the entry that [`reciprocal_root`] rounds.
+pub(crate) fn root_part(size: usize) -> Stored {
+    Stored((1.0 + 1e-12) / (size.max(1) as f64).sqrt())
+}
+
 /// A float not below `(after − before) / count`, for finite numbers none of which is subnormal: difference and quotient
 /// are rounded to nearest, then the third float above is taken. The exact quotient is at most the rounded one over
 /// `(1 − 2⁻⁵³)²`, and each float up multiplies by at least `1 + 2⁻⁵³`.

@@ -374,7 +374,7 @@ fn what_does_not_fit_is_refused_with_its_remedy() {
     refused(&["join", &first, &other, "--out", &out], &["different runs"]);
     refused(&["join", &first, "--out", &out], &["part 2 of 2 is missing", "--some"]);
     refused(&["join", &first, &first, "--out", &out], &["named twice"]);
-    refused(&["join", &first, GRAPH, "--out", &out], &["nothing says what run"]);
+    refused(&["join", &first, GRAPH, "--out", &out], &["is a graph or a model"]);
     refused(&["join", &proofs, &more, "--out", &out], &["--parts DIR"]);
     refused(&["join", &proofs, &first, "--out", &out, "--parts", &parts], &["no file of proofs"]);
     refused(&["join", &proofs, &more, "--out", &folder.word("out.txt"), "--parts", &parts], &[".jsonl"]);

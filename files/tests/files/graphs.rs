@@ -278,7 +278,7 @@ fn required_arrays() {
         let error = refused(small_graph().with(name, pickled()), &[name, "allow_pickle"]);
         assert!(matches!(error, FileError::ObjectArray { .. }), "{error:?}");
         let complex = npy("'<c8'", false, &[1], &[0; 8]);
-        refused(small_graph().with(name, complex), &[name, "<c8", "astype"]);
+        refused(small_graph().with(name, complex), &[name, "<c8", ".real`"]);
     }
     assert_eq!(parse(&small_graph().without("labels")).unwrap().labels, None);
     refused(small_graph().with("labels", pickled()), &["labels", "allow_pickle"]);
@@ -299,7 +299,7 @@ fn shapes_that_do_not_fit() {
     refused(small_graph().with("labels", i64s(&[0, 1])), &["labels", "2 numbers", "3 nodes"]);
     let one_hot = npy("'|u1'", false, &[3, 2], &[1, 0, 0, 1, 1, 0]);
     refused(small_graph().with("labels", one_hot), &["labels", "[3, 2]", "argmax"]);
-    refused(small_graph().with("labels", f32s(&[0.0, 1.0, f32::NAN])), &["labels", "<f4"]);
+    refused(small_graph().with("labels", f32s(&[0.0, 1.0, f32::NAN])), &["labels", "NaN"]);
     refused(small_graph().with("labels", i64s(&[0, 1, 1 << 40])), &["labels[2]", "too large"]);
     refused(small_graph().with("adj_data", dense32(2, 2, &[1.0; 4])), &["adj_data", "[2, 2]", "one dimension"]);
 }
@@ -352,7 +352,7 @@ fn edge_lists_and_dense_attributes() {
     ] {
         let file = Npz::new().with(edges, pairs(by_side)).with(attributes, x.clone()).with(classes, labels.clone());
         assert_eq!(parse(&file).unwrap().digest, expected, "{edges}");
-        refused(file.clone().with(edges, pairs(!by_side)), &[edges, "`.T`"]);
+        refused(file.clone().with(edges, pairs(!by_side)), &[edges, ".T`"]);
         let weights = file.clone().with("edge_weight", f32s(&[1.0, 1.0, 0.5, 0.5]));
         refused(weights, &[edges, "2 of 4 edges have a weight"]);
         refused(file.without(attributes), &["x", "edge_index=data.edge_index"]);

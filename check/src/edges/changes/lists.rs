@@ -5,7 +5,7 @@ use super::moved::Image;
 use super::network::ChangeNetwork;
 use super::path::ChangePath;
 use super::sizes::Sizes;
-use crate::number::{Interval, Stored, Up};
+use crate::number::{Interval, Stored, Up, root_part};
 use crate::verdict::Reason;
 use crate::work::Meter;
 
@@ -13,12 +13,6 @@ use crate::work::Meter;
 /// not below what it does to a receiver whose part of the entry is 1.
 pub struct Lists {
     order: Vec<[Vec<(u32, Up)>; 2]>,
-}
-
-/// Not below the part of an entry that a node of this size has, at either end: both parts multiplied are not below the
-/// entry.
-fn part(size: usize) -> Stored {
-    Stored::new((1.0 + 1e-12) / (size.max(1) as f64).sqrt())
 }
 
 impl Lists {
@@ -40,7 +34,7 @@ impl Lists {
                     let degree = network.graph.adjacency.row(node as usize).len()
                         - usize::from(network.graph.adjacency.contains(node as usize, node));
                     let share =
-                        if rule.reads_sender() { part(network.size(rule, node, degree + 1)) } else { Stored::ONE };
+                        if rule.reads_sender() { root_part(network.size(rule, node, degree + 1)) } else { Stored::ONE };
                     let sent = messages[node as usize][term * layer.outputs + unit];
                     for (list, x) in both.iter_mut().zip([sent.upper, -sent.lower]) {
                         if x.is_positive() {
@@ -115,7 +109,7 @@ pub fn linked(
                 // An insertion gives one more edge to two senders, at most.
                 z = z.plus(step.scaled(Stored::count(2 * left)));
                 if more > 0 {
-                    let share = if rule.reads_sender() { part(here) } else { rule.entry(here, 1) };
+                    let share = if rule.reads_sender() { root_part(here) } else { rule.entry(here, 1) };
                     let at = term * layer.outputs + unit;
                     let [rise, fall] = [0, 1].map(|side| lists.top(at, side, more, &row, node).times(share));
                     z = z.plus(Interval { lower: -fall, upper: rise });
