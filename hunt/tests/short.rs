@@ -103,7 +103,7 @@ fn nothing_is_found_about_removed_edges() {
 
 #[test]
 fn nothing_is_found_about_changed_edges() {
-    short(Area::Changes, 1_000, |counts| usual(counts, [3_000, 3_000, 5_000, 1_000, 500]));
+    short(Area::Changes, 1_000, |counts| usual(counts, [2_500, 2_500, 5_000, 1_000, 500]));
 }
 
 #[test]
