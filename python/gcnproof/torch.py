@@ -236,7 +236,7 @@ class _Loss(torch.autograd.Function):
     def forward(context: Any, reading: _Reading, chosen: dict[str, Any], *numbers: torch.Tensor) -> torch.Tensor:
         wanted = any(context.needs_input_grad[2:])
         loss, _, _, by = reading.native.evaluate(reading.layers(numbers), chosen, wanted)
-        if wanted:
+        if wanted and by is not None:
             known = [pair for (weights, bias), (by_weights, by_bias) in zip(reading.arrays, by) for pair in zip((*weights, bias), (*by_weights, by_bias))]
             context.save_for_backward(*[torch.from_numpy(gradient) for array, gradient in known if isinstance(array, Traced)])
         return torch.tensor(loss, dtype=torch.float64)
@@ -252,7 +252,8 @@ _PLAIN = (bool, int, float, str, bytes, type(None), torch.dtype)
 
 def _state(model: torch.nn.Module, leaves: set[str]) -> list[Any]:
     """What a reading depends on, but for the numbers that are made again: the modules, their settings, other buffers."""
-    inner, state = unwrapped(model), []
+    inner = unwrapped(model)
+    state: list[Any] = []
     for name, part in inner.named_modules():
         settings = tuple(
             (key, value) for key, value in vars(part).items()

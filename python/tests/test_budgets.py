@@ -49,6 +49,7 @@ def test_proofs_with_a_budget_for_each_node(tmp_path):
     assert not gcnproof.check(network, graph, path, Q=3, q=q, progress=False).proved
 
 
+@pytest.mark.filterwarnings("ignore:nothing can be attacked")
 def test_shares_are_what_they_are_written_as():
     assert local(np.float32(0.7), 5) == 0.7 and local(np.float16(0.1), 5) == 0.1 and local(np.float64(0.7), 5) == 0.7
     graph, network = small(0, attributes=10)

@@ -177,6 +177,7 @@ def test_in_memory_nothing_touches_the_disk(problem, tmp_path, monkeypatch):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore:nothing can be attacked")
 def test_frozen_parts_and_directions(problem):
     graph, network = problem
     free = gcnproof.certify(network, graph, 3, 2, minimize=True, progress=False)

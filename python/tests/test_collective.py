@@ -116,6 +116,7 @@ def test_radii_are_taken_from_memory_and_from_files(cora, standard, tmp_path):
         gcnproof.collective(standard, cora, 3, 2, radii=edges, **FEW)
 
 
+@pytest.mark.filterwarnings("ignore:nothing can be attacked")
 def test_what_the_attacker_may_do(cora, standard):
     free = gcnproof.collective(standard, cora, 4, 2, **FEW)
     one = gcnproof.collective(standard, cora, 4, 2, attacked_nodes=1, **FEW)

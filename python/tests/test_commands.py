@@ -65,6 +65,7 @@ def test_a_report_of_results_in_memory(cora, standard, tmp_path):
         gcnproof.report(tmp_path / "nothing.parquet", out=tmp_path / "page.html")
 
 
+@pytest.mark.filterwarnings("ignore:nothing can be attacked")
 def test_budgets_by_node_reach_commands(cora, standard, tmp_path):
     q = np.zeros(cora.node_count, int)
     told = gcnproof.study(standard, cora, tmp_path / "study", Q=3, q=q, max_Q=2, nodes=[3, 4], sample=0, progress=False)

@@ -248,8 +248,6 @@ def test_other_readouts_are_refused_by_name(readout, word):
 def test_other_attackers_are_refused_by_name():
     model, data = shaken(Stack(sage(1), pyg.global_add_pool)), graphs()
     with pytest.raises(gcnproof.InputError, match="classifies graphs"):
-        gcnproof.certify(model, data, gcnproof.Edges(remove=1, at_node=1), progress=False)
-    with pytest.raises(gcnproof.InputError, match="classifies graphs"):
         gcnproof.collective(model, data, q=1, budgets=[1], progress=False)
 
 
@@ -268,12 +266,12 @@ def test_wrong_batches_are_named():
         gcnproof.Graph(np.zeros((3, 3)), np.zeros((3, 2)), [0, 1, 0], batch=[0, 0, 1])
 
 
-@pytest.mark.parametrize("name", ["GIN add", "SAGE mean", "GCN"])
+@pytest.mark.parametrize("name", ["SAGE sum", "SAGE mean", "GCN"])
 @pytest.mark.parametrize("kind", ["remove", "insert", "change"])
 def test_edges_of_graphs_are_changed_one_by_one(name, kind, tmp_path):
     model, data = shaken(MODELS[name]()).double(), graphs()
     batch = Batch.from_data_list(data)
-    proofs, attack = tmp_path / "proofs.jsonl", gcnproof.Edges(**{kind: 1}, keep_one=False)
+    proofs, attack = tmp_path / "proofs.jsonl", gcnproof.Edges(**{kind: 1}, **({} if kind == "insert" else {"keep_one_edge": False}))
     results = gcnproof.certify(model, data, attack, complete=True, proofs=proofs, progress=False)
 
     def logits(edge_index):

@@ -167,7 +167,7 @@ def test_data_that_is_none():
         ("x", torch.zeros(0, 6), "the graph has no nodes"),
         ("x", data.x.to("meta"), "has no numbers"),
         ("edge_index", data.edge_index.numpy(), r"`data.edge_index = torch.from_numpy\(data.edge_index\)`"),
-        ("edge_index", data.edge_index.float(), r"\(torch.float32\).*data.edge_index.long\(\)"),
+        ("edge_index", data.edge_index.float(), r"\(float32\).*data.edge_index.long\(\)"),
         ("edge_index", data.edge_index.T, r"data.edge_index.T.contiguous\(\)"),
         ("edge_index", data.edge_index + 1, "use `edge_index - 1`"),
         ("y", data.y + 0.5, "`data.y` has the type torch.float32"),

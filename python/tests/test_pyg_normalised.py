@@ -371,17 +371,31 @@ def test_wrong_values_are_named():
         with pytest.raises(InvalidData, match=words) as error:
             gcnproof.from_pyg(model(), data)
         assert "Remedy" in str(error.value) and "remove `T.Norm" not in str(error.value)
-        with pytest.raises(InputError, match="neither 0 nor 1"):
+        with pytest.raises(InputError, match="neither 0 nor 1|not a finite number"):
             gcnproof.Graph.from_data(data, symmetrize=True)
 
 
 def test_what_is_not_decided_for_them_says_so(tmp_path):
     data = normalised(graph())
-    for ask in (
-        lambda: gcnproof.certify(model(), data, E=1, e=1, progress=False),
-        lambda: gcnproof.collective(model(), data, q=1, budgets=[1], progress=False),
-    ):
-        with pytest.raises(InputError, match="divided by their sums"):
-            ask()
+    with pytest.raises(InputError, match="divided by their sums"):
+        gcnproof.collective(model(), data, q=1, budgets=[1], progress=False)
     results = gcnproof.certify(model(), data, Q=1, q=1, deployed="float32", progress=False)
     assert "robust" not in results.deployed
+
+
+def test_edges_leave_divided_rows_as_they_are(tmp_path):
+    data, module, attack = normalised(graph()), model().double(), gcnproof.Edges(remove=1)
+    proofs = tmp_path / "proofs.jsonl"
+    results = gcnproof.certify(module, data, attack, complete=True, proofs=proofs, progress=False)
+    assert gcnproof.check(module, data, proofs, attack, progress=False).proved
+    x, edges = data.x.double(), {(int(a), int(b)) for a, b in data.edge_index.T.tolist()}
+    clean = module(x, data.edge_index).argmax(1)
+    assert "undecided" not in results.verdict
+    for node in results.node[results.verdict == "non_robust"].tolist():
+        assert module(x, results.apply(node))[node].argmax() != clean[node]
+    for node in results.node[results.verdict == "robust"].tolist():
+        for a, b in (pair for pair in edges if pair[0] < pair[1]):
+            left = edges - {(a, b), (b, a)}
+            alone = any(not any(end in pair for pair in left) for end in (a, b))
+            changed = torch.tensor(sorted(left), dtype=torch.long).T
+            assert alone or module(x, changed)[node].argmax() == clean[node]

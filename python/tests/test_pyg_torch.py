@@ -373,7 +373,7 @@ torch.manual_seed(0)
 nodes = 3000
 x = (torch.rand(nodes, 500) < 0.05).float()
 data = Data(x=x, edge_index=torch.randint(0, nodes, (2, 9000)), y=torch.zeros(nodes, dtype=torch.long), train_mask=torch.ones(nodes, dtype=torch.bool))
-model, robust = GCN(500, 16, 2, 3), RobustLoss(gcnproof.Flips(Q=5, q=5))
+model, robust = GCN(500, 16, 2, 3), gcnproof.torch.RobustLoss(gcnproof.Flips(Q=5, q=5))
 robust(model, data, [0])
 print("begun", flush=True)
 try:

@@ -118,6 +118,7 @@ impl Answered for Edges {
     }
 
     fn renamed(edge: Edge, name: impl Fn(u32) -> u32) -> Edge {
-        Edge::between(name(edge.0), name(edge.1))
+        // A directed edge keeps its direction; parts of graphs, whose rows have other names, are not asked about edges.
+        Edge(name(edge.0), name(edge.1))
     }
 }

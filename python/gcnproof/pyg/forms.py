@@ -288,8 +288,8 @@ class Layers:
         if len(form.terms) == 1 and form.bias is None:
             (term,) = form.terms
             local = term.operator.base is None and term.operator.under is None and term.operator.coefficients[0] >= 0
-            fixed = isinstance(term.weight, Diagonal) and not isinstance(term.weight.scale, Traced)
-            if local and term.source.is_nonnegative and fixed and (term.weight.scale >= 0).all():
+            scale = term.weight.scale if isinstance(term.weight, Diagonal) else None
+            if scale is not None and not isinstance(scale, Traced) and local and term.source.is_nonnegative and (scale >= 0).all():
                 return form
         return self._layer(form, "relu")
 
