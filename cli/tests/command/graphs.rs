@@ -111,8 +111,7 @@ fn edges_of_graphs_are_changed_inside_each() {
             // Where nothing is removed, nothing is kept.
             let asked = if kind == "insert" { &asked[..6] } else { &asked[..] };
             let done = gcnproof(
-                &[&["certify", &graph, &model, "--proofs", &proofs, "--force", "--format", "json"], &asked[..]]
-                    .concat(),
+                &[&["certify", &graph, &model, "--proofs", &proofs, "--force", "--format", "json"], asked].concat(),
             );
             assert!(done.status.success(), "{}", text(&done.stderr));
             let told: Value = serde_json::from_slice(&done.stdout).unwrap();
