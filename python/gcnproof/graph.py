@@ -118,7 +118,8 @@ class Graph:
         try:
             handle, notes = _native.Graph.read(path_of(path, "path", "give the path of a file, such as 'graph.npz'"), *repairs)
         except InputError as error:
-            own = {"is a model": "give the file of a graph (.npz)", "have no mirror image": DIRECTED, "have a weight other than 1": WEIGHTED}
+            numbers = "Python certifies attributes of 0 and 1, or these divided by the sums of their rows: say binarize=True if your model takes 0 and 1; the program certifies numbers: gcnproof certify GRAPH MODEL -Q 3 --epsilon 0.1"
+            own = {"attributes are not 1": numbers, "is a model": "give the file of a graph (.npz)", "have no mirror image": DIRECTED, "have a weight other than 1": WEIGHTED}
             for words, remedy in own.items():
                 if words in error.message:
                     raise InputError(error.message, remedy) from None
@@ -405,6 +406,12 @@ def _groups(groups: Any, count: int) -> list[int]:
             if found[attribute] >= 0:
                 raise InputError(f"attribute {attribute} is in groups {found[attribute]} and {group}", "put it into one of them")
             found[attribute] = group
+    kinds_of = [group for group in found if group >= 0]
+    if len(kinds_of) > 1 and len(set(kinds_of)) == len(kinds_of):
+        raise InputError(
+            "every group has one attribute, so that there is no other category to change to",
+            f"one group of these attributes is groups=[range({count})]; attributes that a row has or has not are flipped: Flips(…)",
+        )
     return found
 
 

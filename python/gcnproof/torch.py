@@ -71,6 +71,8 @@ class RobustLoss:
             raise InputError(f"a {type(attack).__name__} is no attacker for which there is a loss", "give Flips(Q=12, q=0.01)")
         if attack.Q is None or attack.q is None:
             raise InputError(f"{'Q' if attack.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
+        if attack.bound != "best":
+            raise InputError(f"bound={attack.bound!r} inside Flips(…)", f"say it of the loss: RobustLoss(Flips(…), bound={attack.bound!r})")
         if bound not in ("paper", "anchored"):
             raise InputError(f"bound={bound!r}", "give 'paper' or 'anchored'")
         usual = _native.loss_settings(kind)
@@ -89,8 +91,8 @@ class RobustLoss:
     def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *, labelled: Any = None) -> torch.Tensor:
         """The loss of some nodes, or graphs: ids, a slice, a mask, or all of them. It is their mean times `weight`.
 
-        `labelled` says which nodes have a label that may be used, by default `data.train_mask`; the labels themselves are `data.y`. Of the kinds
-        "cross-entropy" and "hinge" all `nodes` must have one.
+        `labelled` says which nodes have a label that may be used, by default `data.train_mask` for "hinge-unlabelled" and all that have one for the
+        other kinds, of which all `nodes` must have one; the labels themselves are `data.y`.
         """
         data = batched(data)
         reading = self._reading(model, data)
@@ -133,6 +135,9 @@ class RobustLoss:
                 raise InputError("it is not said which nodes are labelled", "say labelled=data.train_mask, or labelled=[] for none of them")
             known[:] = False
             known[selected(mask, count, name="labelled")] = True
+        elif labelled is not None:
+            known[:] = False
+            known[selected(labelled, count, name="labelled")] = True
         known &= labels >= 0
         if self.kind != "hinge-unlabelled" and not known[targets].all():
             node = next(target for target in targets if not known[target])

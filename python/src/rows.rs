@@ -203,6 +203,14 @@ impl Rows {
     fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
         let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
         let (fingerprint, total) = sidecar.map_or((Value::Null, None), |found| (found.fingerprint, Some(found.total)));
+        if !fingerprint["budget"]["ranges"].is_null() {
+            let problem = format!("{}: attributes were moved within ranges (--epsilon, --ranges)", path.display());
+            return Err(wrong(
+                py,
+                &problem,
+                "Python does not read such results yet: `gcnproof summary` has tables of them",
+            ));
+        }
         let graphs = Description::read(&fingerprint).is_ok_and(|run| run.targets() == "graphs");
         let columns = |of_nodes: &'static [Column]| if graphs { of_graphs(of_nodes) } else { of_nodes };
         let nodes = |exact, deployed| gcnproof_results::read(&path, columns(NodeRecord::schema(exact, deployed)));

@@ -183,7 +183,9 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
     let rows = match run.as_ref().map(|run| &run.description) {
         Some(Ok(Description::Certify(run))) => {
             let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
-            nodes::<Flips>(path, NodeRecord::schema(exact, run.deployed.is_some()))?
+            let ranged = run.budget.ranges.is_some();
+            let usual = || NodeRecord::schema(exact, run.deployed.is_some());
+            nodes::<Flips>(path, if ranged { NodeRecord::RANGED_SCHEMA } else { usual() })?
         }
         Some(Ok(Description::Radius(_))) => radii::<Flips>(path)?,
         Some(Ok(Description::Validate(_))) => Rows::Pairs(gcnproof_results::read(path, PairRecord::SCHEMA)?),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use gcnproof::proof::{header, model_file};
-use gcnproof::{Bound, Budget, Certifier, CertifierBuilder, Effort, Execution, Flip, Flips, NodeResult, Problem};
+use gcnproof::{
+    Bound, Budget, Certifier, CertifierBuilder, Effort, Execution, Flip, Flips, NodeResult, Problem, ProblemError,
+};
 use gcnproof_check::format::{Convention, Deployed, Header};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;
@@ -89,6 +91,12 @@ impl Answered for Flips {
                 "--deployed: attributes are moved within ranges, and the network as it runs is not decided then"
             ));
         }
+        if question.options.bound != Bound::Best || question.effort == Effort::Optimal {
+            return Err(miette!(
+                help = "leave --bound and --omega out",
+                "--bound and --omega are about flips: attributes that are moved within ranges have a bound of their own"
+            ));
+        }
         if matches!(question.effort, Effort::Minimize { .. }) {
             return Err(miette!(
                 help = "leave it out: verdicts are decided without it",
@@ -96,7 +104,13 @@ impl Answered for Flips {
             ));
         }
         Problem::new(question.graph.clone(), question.network.clone(), question.budget.clone()).map_err(|error| {
-            miette!(help = "give ranges that contain the values of the graph, one for each attribute", "{error}")
+            let help = match error {
+                ProblemError::Categories { .. } => {
+                    "leave --epsilon and --ranges out to change categories, or `attr_groups` out of the file"
+                }
+                _ => "give ranges that contain the values of the graph, one for each attribute",
+            };
+            miette!(help = help, "{error}")
         })?;
         Ok(())
     }
