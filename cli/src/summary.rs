@@ -117,6 +117,13 @@ fn rows_of(steps: &[Step], name: &str) -> usize {
 /// Says that nodes were given up at a limit, and at which; empty if none was.
 pub fn limit_line(nodes: usize, targets: &str, effort: Option<EffortRecord>) -> String {
     match effort {
+        // Without a limit of its own, a search ends only where there is more to list than memory should hold.
+        Some(effort) if nodes > 0 && effort.time_limit.is_none() && effort.node_limit.is_none() => {
+            format!(
+                "the search for {nodes} {targets} was given up: there are too many sets of changes to list; ask for fewer, or limit \
+                 insertions with --candidates-within 2\n"
+            )
+        }
         Some(effort) if nodes > 0 => {
             let limit = limit_words(&limits(effort.time_limit, effort.node_limit));
             format!(

@@ -93,6 +93,10 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
         for pair in &mut known {
             by_minimum(asked, judge(pair.margin.class), gap, pair, &mut course);
         }
+        if let Some(menu) = singles.filter(|_| course.attack.is_none() && known.iter().any(|pair| pair.open)) {
+            // Minima that are not found leave the question whether there is an attack.
+            by_singles(asked, &menu, reference, &mut known, &mut course);
+        }
         if asked.proofs && course.attack.is_none() && known.iter().all(|pair| !pair.open) {
             // The signs are known, so that the search for them ends.
             by_search(asked, setting, reference, &mut known, &mut course);
