@@ -71,7 +71,7 @@ class RobustLoss:
             raise InputError(f"a {type(attack).__name__} is no attacker for which there is a loss", "give Flips(Q=12, q=0.01)")
         if attack.Q is None or attack.q is None:
             raise InputError(f"{'Q' if attack.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
-        if attack.bound != "best":
+        if attack.bound not in ("best", bound):
             raise InputError(f"bound={attack.bound!r} inside Flips(…)", f"say it of the loss: RobustLoss(Flips(…), bound={attack.bound!r})")
         if bound not in ("paper", "anchored"):
             raise InputError(f"bound={bound!r}", "give 'paper' or 'anchored'")
