@@ -26,11 +26,11 @@ impl Certifier {
             None if limit => (Verdict::Undecided, Reason::Limit),
             None => (Verdict::Undecided, Reason::BoundNotPositive),
         };
-        let contradiction = broken.as_ref().and_then(|broken| {
-            let margin = margins.iter().find(|margin| margin.class == broken.class && margin.lower > broken.upper)?;
+        // Of every pair, also of those that no attack breaks: the margin without any change is an upper bound as well.
+        let contradiction = margins.iter().find(|margin| margin.lower > margin.upper).map(|margin| {
             let subject = Subject::Pair { node, reference, class: margin.class };
             let bound = format!("the bound {:e}", margin.lower);
-            Some(Contradiction::new(subject, bound, format!("an attack that leaves the margin {:e}", broken.upper)))
+            Contradiction::new(subject, bound, format!("a perturbation that leaves the margin {:e}", margin.upper))
         });
         let changes = broken.map_or_else(Vec::new, |broken| broken.changes);
         let values = changes.iter().map(|change| change.value).collect();
