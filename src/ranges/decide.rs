@@ -35,11 +35,8 @@ pub(crate) struct NewValue {
 
 /// Changes that break a class.
 pub(crate) struct Broken {
-    pub(crate) class: usize,
     pub(crate) changes: Vec<NewValue>,
     pub(crate) tie: bool,
-    /// The margin that they leave, rounded up.
-    pub(crate) upper: f64,
 }
 
 /// What became of it.
@@ -107,12 +104,12 @@ impl Asked<'_> {
             shorten(&scene, reference, others, found);
         }
         let nodes = scene.slice.nodes(1);
-        let broken = attack.map(|Attack { class, moves, tie, upper }| {
+        let broken = attack.map(|Attack { moves, tie, .. }| {
             let change =
                 |of: &Move| NewValue { entry: Flip { node: nodes[of.place], attribute: of.attribute }, value: of.new };
             let mut changes: Vec<NewValue> = moves.iter().map(change).collect();
             changes.sort_by_key(|change| change.entry);
-            Broken { class, changes, tie, upper }
+            Broken { changes, tie }
         });
         Decided { margins, broken, open, branched, visited }
     }
