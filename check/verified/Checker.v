@@ -33,7 +33,7 @@ Section Leaf.
                   (fun b => bind (clipped 2 m width b) (fun c => Got (m, c)))
               else Failed) wanted
         | _ =>
-            let senders := map fst (group (flat_map (fun t => flat_map (fun m => operator t m) wanted) (terms l))) in
+            let senders := sources (terms l) wanted in
             bind (if shortcut
                   then each_one (fun n => match whole (layer_number below) n with
                     | Some w => if Nat.eqb (length w) (length (ids (inputs l))) then Got (n, w) else Failed

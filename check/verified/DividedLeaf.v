@@ -240,7 +240,7 @@ Section DividedLeaf.
       + apply each_one_got in ER. intros n b Hb. clear - ER K Hb. induction ER as [|m r ms rs G ER IHr]; [destruct Hb|]. destruct Hb as [->|Hb]; [|auto].
         specialize (K m). rewrite G in K. cbn [fst snd] in K. destruct K as [-> K]. exact K.
       + apply each_one_impossible in ER as (m & _ & G). specialize (K m). rewrite G in K. exact K.
-    - destruct O as [O O']. destruct W as [W W']. set (senders := map fst _).
+    - destruct O as [O O']. destruct W as [W W']. set (senders := sources _ _).
       specialize (IH false (inputs l) senders E O' W').
       match goal with |- context [bind ?r _] => set (below_known := r) end.
       assert (match below_known with

@@ -167,7 +167,7 @@ Section RowLeaf.
                   (fun b => bind (clipped sign 2 m width b) (fun c => Got (m, c)))
               else Failed) wanted
         | _ =>
-            let senders := map fst (group (flat_map (fun t => flat_map (fun m => operator t m) wanted) (terms l))) in
+            let senders := sources (terms l) wanted in
             bind (if shortcut
                   then each_one (fun n => match whole (layer_number below) n with
                     | Some w => if Nat.eqb (length w) (length (ids (inputs l))) then Got (n, w) else Failed
@@ -261,7 +261,7 @@ End RowLeaf.
 Fixpoint reached_from (net : network Z) (wanted : list Z) : list Z :=
   match net with
   | [] => wanted
-  | l :: below => reached_from below (map fst (group (flat_map (fun t => flat_map (fun m => operator t m) wanted) (terms l))))
+  | l :: below => reached_from below (sources (terms l) wanted)
   end.
 Definition present_for (P : problem) (net : network Z) (wanted : list Z) : Z -> list Z :=
   get (tabulate (fun n => filter (attributes P n) (ids (count P))) (reached_from net wanted)).

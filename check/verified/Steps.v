@@ -24,7 +24,9 @@ Definition receive (width : Z) (l : layer Z) (sent : list (term Z * table (list 
   fold_left (fun acc tm => fold_left (fun acc e => vadd acc (vscale (snd e) (get (snd tm) (fst e)))) (operator (fst tm) m) acc)
     sent (map (bias l m) (ids width)).
 
-Definition sources (l : list (Z * Z)) : list Z := map fst l.
+(* The nodes that given nodes read from in some terms, each once: there are far more paths than nodes. *)
+Definition sources (ts : list (term Z)) (wanted : list Z) : list Z :=
+  map fst (group (flat_map (fun t => flat_map (fun m => operator t m) wanted) ts)).
 
 (* What rows of 0/1 attributes send: of so many attributes, those that a node has. *)
 Definition plain_rows (X : Z -> Z -> bool) (size n : Z) : list (Z * Z) := map (fun d => (d, 1)) (filter (X n) (ids size)).
@@ -33,13 +35,12 @@ Fixpoint zforward (net : network Z) (read : Z -> Z -> list (Z * Z)) (width : Z) 
   match net with
   | [] => tabulate (fun _ => []) []
   | l :: below =>
-      let senders t := flat_map (fun m => sources (operator t m)) wanted in
-      let inner := zforward below read (inputs l) (flat_map senders (terms l)) in
+      let inner := zforward below read (inputs l) (sources (terms l) wanted) in
       let values n := match below with
         | [] => read (inputs l) n
         | _ => filter (fun p => negb (Z.eqb (snd p) 0)) (map (fun p => (fst p, zpassed below (fst p) (snd p))) (combine (ids (inputs l)) (get inner n)))
         end in
-      let sent := map (fun t => (t, tabulate (messages t width values) (senders t))) (terms l) in
+      let sent := map (fun t => (t, tabulate (messages t width values) (sources [t] wanted))) (terms l) in
       tabulate (receive width l sent) wanted
   end.
 Notation forward net X := (zforward net (plain_rows X)).
