@@ -660,17 +660,16 @@ fn prices_are_numbers_of_the_format() {
 /// done, and neither accepted nor rejected.
 #[test]
 fn leaves_that_cost_too_much_are_not_begun() {
-    let clique: Vec<(u32, u32)> = (0..300).flat_map(|i| (i + 1..300).map(move |j| (i, j))).collect();
-    let star: Vec<(u32, u32)> = (1..=10_000).map(|m| (0, m)).collect();
-    for (nodes, links) in [(300, clique), (10_001, star)] {
+    let clique: Vec<(u32, u32)> = (0..200).flat_map(|i| (i + 1..200).map(move |j| (i, j))).collect();
+    let star: Vec<(u32, u32)> = (1..=4_000).map(|m| (0, m)).collect();
+    for (nodes, links) in [(200, clique), (4_001, star)] {
         let attributes: Vec<&[u8]> = vec![&[1]; nodes];
         let layers = network("gcn", &[1.0], 0.5, 1.0, 1.0);
         let case = Case::new(nodes, &links, &attributes, layers, removals(u64::MAX, u64::MAX, false));
         let file = case.file(&[one_leaf(&case, vec![])]);
         assert!(file.len() < 400, "{}", file.len());
-        let started = std::time::Instant::now();
         let summary = case.run(&file);
-        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        assert!(summary.steps.line < 1 << 32, "{:?}", summary.steps);
         assert_eq!((summary.expensive, summary.rejected, summary.proved()), (1, 0, 0), "{summary}");
         let reason = summary.too_expensive[0].fault.reason.to_string();
         assert!(reason.contains("too expensive: would take about"), "{reason}");

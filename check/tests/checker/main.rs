@@ -10,6 +10,7 @@ mod edge_world;
 mod hostile;
 
 mod bounds;
+mod bytes;
 mod collective;
 mod deployed;
 mod described;

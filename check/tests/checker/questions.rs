@@ -514,7 +514,7 @@ fn flips_are_covered_exactly_where_listing_says_so() {
 #[test]
 fn answers_are_true_of_the_question() {
     let mut counts = [0usize; 4];
-    for seed in 0..20_000u64 {
+    for seed in 0..8_000u64 {
         let mut random = Random::new(5_000_000 + seed);
         let mut stated = if seed % 2 == 0 { World::random(&mut random) } else { World::random_terms(&mut random) };
         let (nodes, columns) = (stated.graph.attributes.rows, stated.graph.attributes.columns);
@@ -576,7 +576,7 @@ fn answers_are_true_of_the_question() {
         counts[if truth == Verdict::Robust { 2 } else { 3 }] += 1;
     }
     println!("{counts:?}");
-    assert!(counts.iter().all(|&count| count > 500), "{counts:?}");
+    assert!(counts.iter().all(|&count| count > 200), "{counts:?}");
 }
 
 fn random_removals(random: &mut Random, case: &Case) -> Removals {

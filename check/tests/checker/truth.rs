@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 /// Grown trees: a true claim is proved, a false one never.
 #[test]
 fn trees_prove_exactly_what_is_true() {
-    let counts = (0..8_000u64)
+    let counts = (0..3_000u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed);
@@ -37,14 +37,14 @@ fn trees_prove_exactly_what_is_true() {
     println!(
         "{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds"
     );
-    assert!(proved > 1_600 && with_units > 120 && with_flips > 200 && refused > 1_600, "{counts:?}");
-    assert!(not_in_time < 160, "{counts:?}");
+    assert!(proved > 600 && with_units > 45 && with_flips > 75 && refused > 600, "{counts:?}");
+    assert!(not_in_time < 60, "{counts:?}");
 }
 
 /// Arbitrary admissible multipliers: never a false claim.
 #[test]
 fn any_admissible_multipliers_give_a_valid_bound() {
-    let accepted: usize = (0..20_000u64)
+    let accepted: usize = (0..8_000u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed + 1_000_000);
@@ -62,7 +62,7 @@ fn any_admissible_multipliers_give_a_valid_bound() {
         })
         .sum();
     println!("{accepted} accepted");
-    assert!(accepted > 3_000);
+    assert!(accepted > 1_200);
 }
 
 /// Witnesses: accepted exactly if their margin is not positive, and ties are told from breaks.
@@ -105,7 +105,7 @@ fn witnesses_are_judged_exactly() {
 /// Networks of terms: a true claim is proved, a false one never.
 #[test]
 fn trees_prove_exactly_what_is_true_of_networks_of_terms() {
-    let counts = (0..2_000u64)
+    let counts = (0..800u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed + 6_000_000);
@@ -134,8 +134,8 @@ fn trees_prove_exactly_what_is_true_of_networks_of_terms() {
     println!(
         "{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds"
     );
-    assert!(proved > 400 && with_units > 30 && with_flips > 50 && refused > 400, "{counts:?}");
-    assert!(not_in_time < 100, "{counts:?}");
+    assert!(proved > 160 && with_units > 10 && with_flips > 20 && refused > 160, "{counts:?}");
+    assert!(not_in_time < 40, "{counts:?}");
 }
 
 /// Networks of terms, arbitrary admissible multipliers: never a false claim.
