@@ -3,31 +3,41 @@
 use crate::FileError;
 use crate::array::{Array, cost, size};
 use crate::header::{Element, Header};
-use crate::source::LARGEST_INFLATED;
+use crate::source::{Source, largest_inflated};
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use zip::{CompressionMethod, ZipArchive};
 
 /// An npz file: which arrays it has, and a budget for inflating them.
 pub(crate) struct Archive<'bytes> {
     file: String,
-    zip: ZipArchive<Cursor<&'bytes [u8]>>,
+    zip: ZipArchive<Box<dyn Source + 'bytes>>,
     /// Array names (without `.npy`) and their places in the zip.
     places: BTreeMap<String, usize>,
     /// Entries that are no arrays at all.
     pub strangers: Vec<String>,
+    /// What all arrays may take together, and what is left of it.
+    limit: u64,
     budget: u64,
 }
 
 impl<'bytes> Archive<'bytes> {
-    /// Reads the directory, and refuses archives that two tools could understand differently.
+    /// An archive in memory.
     pub fn open(file: &str, bytes: &'bytes [u8]) -> Result<Self, FileError> {
+        Archive::over(file, Box::new(Cursor::new(bytes)))
+    }
+
+    /// Reads the directory, and refuses archives that two tools could understand differently.
+    pub fn over(file: &str, mut source: Box<dyn Source + 'bytes>) -> Result<Self, FileError> {
+        let unreadable = |source| FileError::Unreadable { file: file.into(), source };
+        let limit = largest_inflated(source.seek(SeekFrom::End(0)).map_err(unreadable)?);
+        source.rewind().map_err(unreadable)?;
         let damaged = |error: zip::result::ZipError| FileError::Damaged {
             file: file.into(),
             entry: "the zip directory".into(),
             problem: error.to_string(),
         };
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
+        let mut zip = ZipArchive::new(source).map_err(damaged)?;
         // Told first: its remedy is another than that of any other archive.
         for index in 0..zip.len() {
             let entry = zip.by_index_raw(index).map_err(damaged)?;
@@ -51,7 +61,7 @@ impl<'bytes> Archive<'bytes> {
                 None => strangers.push(name),
             }
         }
-        Ok(Archive { file: file.into(), zip, places, strangers, budget: LARGEST_INFLATED })
+        Ok(Archive { file: file.into(), zip, places, strangers, limit, budget: limit })
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -107,7 +117,7 @@ impl<'bytes> Archive<'bytes> {
     /// Inflates one array: exactly the bytes that its header promises, or an error.
     pub fn array(&mut self, name: &str) -> Result<Array, FileError> {
         let file = self.file.clone();
-        let budget = self.budget;
+        let (limit, budget) = (self.limit, self.budget);
         let (header, declared, mut entry) = self.open_entry(name)?;
         let expected = size(&file, name, &header)? as u64;
         let damaged = |problem: String| FileError::Damaged { file: file.clone(), entry: name.into(), problem };
@@ -116,7 +126,7 @@ impl<'bytes> Archive<'bytes> {
             return Err(FileError::TooLarge {
                 file: file.clone(),
                 entry: name.into(),
-                problem: format!("would inflate the file beyond {LARGEST_INFLATED} bytes of numbers and names"),
+                problem: format!("would inflate the file beyond {limit} bytes of numbers and names"),
             });
         }
         if declared != expected.saturating_add(header.length as u64) {

@@ -2,7 +2,7 @@
 
 use crate::FileError;
 use crate::header::{Element, Header};
-use crate::source::LARGEST_INFLATED;
+use crate::source::largest_inflated;
 
 /// One array: its header and exactly the bytes that the header promises.
 #[derive(Debug)]
@@ -21,11 +21,12 @@ impl Array {
         let head = bytes.get(..needed).ok_or_else(|| damaged("its npy header is cut short".into()))?;
         let header = Header::parse(head).map_err(damaged)?;
         let expected = size(file, "the array", &header)?;
-        if cost(&header, expected as u64) > LARGEST_INFLATED {
+        let largest = largest_inflated(bytes.len() as u64);
+        if cost(&header, expected as u64) > largest {
             return Err(FileError::TooLarge {
                 file: file.into(),
                 entry: "the array".into(),
-                problem: format!("would take more than {LARGEST_INFLATED} bytes of numbers"),
+                problem: format!("would take more than {largest} bytes of numbers"),
             });
         }
         let data = &bytes[needed..];
@@ -82,6 +83,11 @@ impl Array {
 
     /// The values in C order, if the elements are integers.
     pub fn integers(&self) -> Result<Vec<i64>, FileError> {
+        self.each_integer()?.collect()
+    }
+
+    /// The same, one by one.
+    pub fn each_integer(&self) -> Result<impl Iterator<Item = Result<i64, FileError>>, FileError> {
         let wanted = "integers are needed";
         if let Element::Float(_) = self.header.element {
             // A cast would cut off what is behind the point.
@@ -93,16 +99,11 @@ impl Array {
                 None => self.mistyped(wanted),
             });
         }
-        let mut values = Vec::with_capacity(self.header.count().unwrap_or(0));
-        for (at, bytes) in self.elements(wanted)? {
+        Ok(self.elements(wanted)?.map(|(at, bytes)| {
             let integer = self.integer(at, bytes)?;
-            values.push(
-                i64::try_from(integer).map_err(|_| {
-                    self.element(at, format!("is {integer}, too large"), "save smaller integers".into())
-                })?,
-            );
-        }
-        Ok(values)
+            let too_large = |_| self.element(at, format!("is {integer}, too large"), "save smaller integers".into());
+            i64::try_from(integer).map_err(too_large)
+        }))
     }
 
     /// The names in C order: unicode, bytes, or integers spelt in decimal.

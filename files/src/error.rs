@@ -50,8 +50,13 @@ pub enum FileError {
     /// Reading on would take more memory than a file may ask for.
     #[error("{file}: {entry}: {problem}")]
     #[diagnostic(help(
-        "{}: gcnproof refuses inputs that ask for more memory than real graphs and models need",
-        if entry.ends_with("shape") { "save the matrix's real `.shape`" } else { "use a smaller file" }
+        "{}",
+        if entry.ends_with("shape") {
+            "save the matrix's real `.shape`"
+        } else {
+            "use a smaller file, or say how much may be read: GCNPROOF_INPUT_LIMIT=64 for 64 GiB (half of the machine's memory unless it is \
+             said, and 4 GiB for small files)"
+        }
     ))]
     TooLarge {
         file: String,

@@ -1,5 +1,6 @@
 //! Graph files: adjacency, attributes (0/1, or these divided by the sums of their rows), labels and names from an npz file.
 
+use crate::archive::Archive;
 use crate::part::{self, GraphOrPart};
 use crate::parts::{LAYOUT, Read, Reader};
 use crate::source::{self, Kind};
@@ -98,7 +99,7 @@ impl GraphFile {
 /// # Errors
 /// If the file cannot be read or is not a graph as described in [`GraphFile`].
 pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<GraphFile, FileError> {
-    parse_graph(&path.display().to_string(), &source::read(path)?, options)
+    whole(&path.display().to_string(), read_graph_or_part(path, options)?)
 }
 
 /// Reads a graph, whole or a part of one as `gcnproof partition` writes it.
@@ -106,7 +107,11 @@ pub fn read_graph(path: &Path, options: &GraphOptions) -> Result<GraphFile, File
 /// # Errors
 /// If the file cannot be read or is neither.
 pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<GraphOrPart, FileError> {
-    parse_graph_or_part(&path.display().to_string(), &source::read(path)?, options)
+    let name = path.display().to_string();
+    match source::archive(path) {
+        Some(archive) => from_archive(&name, Archive::over(&name, Box::new(archive))?, options),
+        None => parse_graph_or_part(&name, &source::read(path)?, options),
+    }
 }
 
 /// Reads a graph from the bytes of an npz file; `name` is what errors call it. A part of a graph is refused: what it holds of the nodes at its
@@ -115,7 +120,11 @@ pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<GraphOr
 /// # Errors
 /// If the bytes are not a graph as described in [`GraphFile`].
 pub fn parse_graph(name: &str, bytes: &[u8], options: &GraphOptions) -> Result<GraphFile, FileError> {
-    match parse_graph_or_part(name, bytes, options)? {
+    whole(name, parse_graph_or_part(name, bytes, options)?)
+}
+
+fn whole(name: &str, read: GraphOrPart) -> Result<GraphFile, FileError> {
+    match read {
         (graph, None) => Ok(graph),
         (_, Some(found)) => Err(part::refuse(name, &found)),
     }
@@ -144,7 +153,11 @@ pub fn parse_graph_or_part(name: &str, bytes: &[u8], options: &GraphOptions) -> 
             remedy: LAYOUT,
         });
     }
-    let mut reader = Reader::open(name, bytes)?;
+    from_archive(name, Archive::open(name, bytes)?, options)
+}
+
+fn from_archive(name: &str, archive: Archive, options: &GraphOptions) -> Result<GraphOrPart, FileError> {
+    let mut reader = Reader::new(archive);
     let edges = reader.edge_list();
     let (adjacency, attributes, entry) = match edges {
         None => {

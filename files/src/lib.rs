@@ -22,9 +22,9 @@
 //!
 //! # What a file may cost
 //!
-//! A file is data from a stranger. It is read whole (never mapped into memory, so it cannot change
-//! under a proof), at most [`LARGEST_FILE`] bytes of it, and its arrays inflate to at most
-//! [`LARGEST_INFLATED`] bytes together. No buffer is allocated from a size that a header merely
+//! A file is data from a stranger. It is read once (never mapped into memory, so it cannot change
+//! under a proof), archives array by array, and its arrays inflate to at most [`largest_input`]
+//! bytes together, those of small files to at most [`USUAL_INPUT`]. No buffer is allocated from a size that a header merely
 //! declares: buffers grow with the bytes that really arrive. Rows and columns that hold nothing
 //! cost memory too, so dimensions beyond [`LARGEST_EMPTY`] need entries to justify them.
 //!
@@ -80,7 +80,7 @@ pub use model::{ModelOptions, describe_model, parse_model, parse_model_with, rea
 pub use normalisation::Normalisation;
 pub use part::{GraphOrPart, LongestRows, PartFile, is_part};
 pub use selection::{parse_selection, read_selection};
-pub use source::{LARGEST_EMPTY, LARGEST_FILE, LARGEST_INFLATED};
+pub use source::{LARGEST_EMPTY, USUAL_INPUT, largest_input};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};
 pub use tensors::TensorSource;
 pub use values::Values;

@@ -107,7 +107,7 @@ fn compressed(archive: &mut Archive, prefix: &str, by_column: bool) -> Result<Sp
     let (lines, across) = if by_column { (columns, rows) } else { (rows, columns) };
     let offsets = triplets::offsets(&part("indptr")?, lines, entries)?;
     let indices = triplets::indices(&part("indices")?, across, entries)?;
-    let matrix = triplets::sort([lines, across], &offsets, (0..entries).collect(), &indices, &data)?.matrix;
+    let matrix = triplets::by_rows([lines, across], offsets, indices, &data)?.matrix;
     Ok(if by_column { matrix.transpose() } else { matrix })
 }
 

@@ -6,6 +6,7 @@
 
 use crate::archive::Archive;
 use crate::parts::Reader;
+use crate::source;
 use crate::{FileError, GraphFile, Pattern};
 use std::path::Path;
 
@@ -135,8 +136,8 @@ pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Optio
 /// Is a file a part of a graph, as `gcnproof partition` writes them? Only its list of arrays is looked at.
 #[must_use]
 pub fn is_part(path: &Path) -> bool {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    Archive::open(&path.display().to_string(), &bytes).is_ok_and(|archive| archive.has("part_facts"))
+    let archive = source::archive(path).map(|from| Archive::over(&path.display().to_string(), Box::new(from)));
+    archive.is_some_and(|archive| archive.is_ok_and(|archive| archive.has("part_facts")))
 }
 
 /// Why a part is not read where a whole graph is wanted.

@@ -61,8 +61,8 @@ pub(crate) struct Reader<'bytes> {
 }
 
 impl<'bytes> Reader<'bytes> {
-    pub fn open(name: &str, bytes: &'bytes [u8]) -> Result<Self, FileError> {
-        Ok(Reader { archive: Archive::open(name, bytes)?, used: BTreeSet::new(), notes: vec![] })
+    pub fn new(archive: Archive<'bytes>) -> Self {
+        Reader { archive, used: BTreeSet::new(), notes: vec![] }
     }
 
     fn take(&mut self, name: &str) -> Result<Array, FileError> {
@@ -101,8 +101,7 @@ impl<'bytes> Reader<'bytes> {
         }
         let offsets = triplets::offsets(&self.take(&part("indptr"))?, sides.0, entries)?;
         let indices = triplets::indices(&self.take(&part("indices"))?, sides.1, entries)?;
-        let Sorted { matrix, merged, zeros } =
-            triplets::sort(sides.into(), &offsets, (0..entries).collect(), &indices, &data)?;
+        let Sorted { matrix, merged, zeros } = triplets::by_rows(sides.into(), offsets, indices, &data)?;
         let entry = part("data");
         if merged > 0 {
             self.notes.push(format!("`{entry}`: {merged} duplicate entries were added to their twins"));
@@ -230,11 +229,12 @@ impl<'bytes> Reader<'bytes> {
             }
             self.notes.push(format!("`{entry}`: {count} of {total} weights were read as 1 (--unweight)"));
         }
-        let pattern = matrix.pattern();
-        let mirror = pattern.transpose();
-        let mut lonely = (0..pattern.rows)
-            .flat_map(|row| pattern.row(row).iter().map(move |&column| (row, column)))
-            .filter(|&(row, column)| !mirror.contains(row, column));
+        let pattern = matrix.into_pattern();
+        let mut lonely = (0u32..)
+            .take(pattern.rows)
+            .flat_map(|row| pattern.row(row as usize).iter().map(move |&column| (row, column)))
+            .filter(|&(row, column)| !pattern.contains(column as usize, row))
+            .map(|(row, column)| (row as usize, column));
         let pattern = match lonely.next() {
             None => pattern,
             Some(_) if options.directed && !options.symmetrize => {
@@ -250,7 +250,7 @@ impl<'bytes> Reader<'bytes> {
                 }
                 self.notes
                     .push(format!("`{entry}`: {count} of {total} edges were given their mirror image (--symmetrize)"));
-                union(&pattern, &mirror)
+                union(&pattern, &pattern.transpose())
             }
         };
         let loops = (0u32..).take(pattern.rows).filter(|&i| pattern.contains(i as usize, i)).count();
@@ -275,7 +275,7 @@ impl<'bytes> Reader<'bytes> {
             let ways = [Normalisation::Float32, Normalisation::Float64];
             let stated = ways.into_iter().find(|way| stated == [i64::from(way.bits())]);
             return match stated.filter(|way| way.divides(&matrix)) {
-                Some(normalisation) => Ok(plain(matrix.pattern(), normalisation)),
+                Some(normalisation) => Ok(plain(matrix.into_pattern(), normalisation)),
                 None => Err(FileError::Shape {
                     file: file.into(),
                     entry: "attr_normalised".into(),
@@ -292,7 +292,7 @@ impl<'bytes> Reader<'bytes> {
                          entries with it",
                         normalisation.bits()
                     ));
-                    return Ok(plain(matrix.pattern(), normalisation));
+                    return Ok(plain(matrix.into_pattern(), normalisation));
                 }
                 if options.real {
                     return Read::real(file, entry, matrix);
@@ -302,7 +302,7 @@ impl<'bytes> Reader<'bytes> {
             }
             self.notes.push(format!("`{entry}`: {count} of {total} attributes were read as 1 (--binarize)"));
         }
-        Ok(plain(matrix.pattern(), Normalisation::None))
+        Ok(plain(matrix.into_pattern(), Normalisation::None))
     }
 
     /// The labels of the nodes; of the graphs, if there are so many.

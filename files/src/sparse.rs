@@ -89,6 +89,12 @@ impl SparseMatrix {
         SparseMatrix { rows: self.columns, columns: self.rows, offsets, indices, values }
     }
 
+    /// The same, and the values are given up.
+    #[must_use]
+    pub fn into_pattern(self) -> Pattern {
+        Pattern { rows: self.rows, columns: self.columns, offsets: self.offsets, indices: self.indices }
+    }
+
     /// Where the entries are, without their values.
     #[must_use]
     pub fn pattern(&self) -> Pattern {

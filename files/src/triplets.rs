@@ -92,14 +92,18 @@ pub(crate) fn indices(array: &Array, side: usize, entries: usize) -> Result<Vec<
     if length != entries {
         return Err(array.misshapen(format!("has {length} numbers, but there are {entries} entries"), REMEDY.into()));
     }
-    let checked = array.integers()?.into_iter().enumerate().map(|(at, index)| match u32::try_from(index) {
-        Ok(small) if (small as usize) < side => Ok(small),
-        _ => {
-            let text = format!("is {index}, but indices go from 0 to {}", side - 1);
-            Err(array.element(at, text, REMEDY.into()))
+    let mut checked = Vec::with_capacity(entries);
+    for (at, index) in array.each_integer()?.enumerate() {
+        let index = index?;
+        match u32::try_from(index) {
+            Ok(small) if (small as usize) < side => checked.push(small),
+            _ => {
+                let text = format!("is {index}, but indices go from 0 to {}", side - 1);
+                return Err(array.element(at, text, REMEDY.into()));
+            }
         }
-    });
-    checked.collect()
+    }
+    Ok(checked)
 }
 
 /// The values, all finite.
@@ -115,6 +119,25 @@ pub(crate) fn finite(array: &Array) -> Result<Vec<f64>, FileError> {
             remedy: "save the graph or the matrix again with finite numbers",
         }),
     }
+}
+
+/// A matrix whose rows are stored one after the other. What is sorted already, without zeros, is taken as it is: large graphs are not held
+/// twice.
+pub(crate) fn by_rows(
+    [rows, columns]: [usize; 2],
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+    values: &Array,
+) -> Result<Sorted, FileError> {
+    let rises = |bounds: &[usize]| indices[bounds[0]..bounds[1]].is_sorted_by(|a, b| a < b);
+    if offsets.windows(2).all(rises) {
+        let numbers = finite(values)?;
+        if numbers.iter().all(|&number| number != 0.0) {
+            let matrix = SparseMatrix { rows, columns, offsets, indices, values: numbers };
+            return Ok(Sorted { matrix, merged: 0, zeros: 0 });
+        }
+    }
+    sort([rows, columns], &offsets, (0..indices.len()).collect(), &indices, values)
 }
 
 /// Sorts rows, adds up duplicates as scipy does (exactly, or not at all), and drops zeros.
