@@ -94,6 +94,10 @@ class Categories(Flips):
     groups: Any = None
 
     def __post_init__(self) -> None:
+        for name in ("q", "direction"):
+            given = getattr(self, name)
+            if isinstance(given, (list, tuple)) and any(np.ndim(group) for group in given):
+                raise InputError(f"{name}={given!r}: the groups stand where {name} is expected", f"say groups={given!r}")
         super().__post_init__()
         if self.direction != "both":
             raise InputError(f"Categories with direction={self.direction!r}", "a change takes one category and gives another: leave the direction out")
@@ -220,7 +224,11 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
         raise InputError(f"{name}={most!r}", f"give a whole number, {share}or an array with one number for each node")
     if found.ndim != 1 or found.dtype.kind not in "iu" or nodes not in (None, len(found)):
         of = "the" if nodes is None else f"the {nodes}"
-        cast = "" if found.dtype.kind != "f" else f": {name}.long()" if hasattr(most, "detach") else ": array.astype(int)"
+        cast = ""
+        if found.dtype.kind == "f" and (found == np.floor(found)).all():
+            cast = f": {name}.long()" if hasattr(most, "detach") else ": array.astype(int)"
+        elif name == "q" and found.dtype.kind == "f" and ((0 <= found) & (found < 1)).all():
+            cast = "; shares of n attributes (of n groups for Categories) are np.where(q > 0, np.maximum(1, q * n), 0).astype(int) of an array q"
         raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of {of} nodes{cast}")
     return found.astype(np.int64, copy=False)
 

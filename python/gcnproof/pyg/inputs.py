@@ -281,8 +281,8 @@ def _labels(y: Any, nodes: int, graphs: int) -> np.ndarray | None:
     if y.numel() not in (nodes, graphs):
         shape = " × ".join(map(str, y.shape)) or "1"
         raise InvalidData(
-            f"`data.y` has {shape} entries, but the graph has {nodes} nodes. Remedy: one class for each node, below 0 where there is no label; "
-            "`data.y = None` for no labels"
+            f"`data.y` has {shape} entries, but {'the graph has' if graphs == 1 else f'the {graphs} graphs have'} {nodes} nodes. Remedy: one class for each "
+            f"{'node' if graphs == 1 else 'graph, or for each node where nodes are classified'}, below 0 where there is no label; `data.y = None` for no labels"
         )
     if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         raise InvalidData(
@@ -352,9 +352,9 @@ def warn_of_precision(model: Any) -> None:
     for name, parameter in model.named_parameters() if isinstance(model, torch.nn.Module) else ():
         if parameter.dtype in short:
             warn(
-                f"model.{name} is {parameter.dtype}: what is certified is the network with these very weights in exact arithmetic; a module that computes in 16 "
-                "bits rounds so coarsely that this says little about it. If it runs in float32, give `model.float()`; if in bfloat16, say "
-                "deployed=gcnproof.Execution(unit_roundoff=2**-8)"
+                f"model.{name} is {parameter.dtype}: unless `deployed` says otherwise, the network has these very weights and computes in exact arithmetic; a module that "
+                "computes in 16 bits rounds so coarsely that this says little about it. If it runs in float32, give `model.float()`; what flips do to it in bfloat16 is "
+                "decided by certify and radius with deployed=gcnproof.Execution(unit_roundoff=2**-8)"
             )
             return
 
