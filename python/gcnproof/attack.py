@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import numbers
 import re
 from collections.abc import Callable
@@ -189,7 +190,7 @@ class Execution:
     def __post_init__(self) -> None:
         switch(self.flush_subnormals, "flush_subnormals")
         unit = self.unit_roundoff
-        if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real)):
+        if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real) or math.frexp(unit)[0] != 0.5):
             raise InputError(f"unit_roundoff={unit!r}", "give a power of two: 2**-24 is float32, 2**-8 bfloat16")
         if self.operator_error is not None and whole(self.operator_error, "operator_error", "units of the last place") >= 2**32:
             raise InputError(f"operator_error={self.operator_error}", "give fewer than 2**32 units of the last place")

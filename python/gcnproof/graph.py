@@ -148,6 +148,8 @@ class Graph:
             )
         if hasattr(data, "state_dict"):
             raise InputError(f"a {type(data).__name__} is a module, and a graph is meant", "give the Data object that the module is called with")
+        if isinstance(data, (list, tuple)):
+            raise InputError(f"a {type(data).__name__} is no Data object", "of several graphs: Graph.from_data(torch_geometric.data.Batch.from_data_list(graphs))")
         x, edges = getattr(data, "x", None), getattr(data, "edge_index", None)
         if x is None or edges is None:
             missing = "x" if x is None else "edge_index"

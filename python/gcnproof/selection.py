@@ -69,7 +69,9 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
         raise InputError(f"{name}: a {type(nodes).__name__} is neither a list of ids nor a mask", "give a list of ids, a slice, or a mask; of a generator, list(…)")
     if found.ndim != 1:
         remedy = "give a list of ids, a slice, or a mask"
-        if found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
+        if isinstance(nodes, tuple) and len(nodes) == 1:
+            remedy = f"a tuple of one array: give {name}[0], as of np.where(mask)[0], or the mask itself"
+        elif found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
             remedy = "nonzero() gives ids with one side too many: give the mask itself, or ids.flatten()"
         raise InputError(f"{name}: an array with the sides {found.shape}", remedy)
     if found.dtype == bool:

@@ -41,10 +41,12 @@ class Inputs:
         """The graph of these parts; with a readout its graphs are classified, and otherwise its nodes."""
         targets = int(self.batch[-1]) + 1 if readout else len(self.batch)
         if self.labels is not None and len(self.labels) != targets:
-            what = "graph" if readout else "node"
+            what, other = ("graph", "node") if readout else ("node", "graph")
+            pools = f"pools the nodes of each graph, and classifies {targets} graphs" if readout else f"does not pool the nodes of each graph, and classifies {targets} nodes"
             raise InvalidData(
-                f"`data.y` has {len(self.labels)} entries, but there are {targets} {what}s. Remedy: one class for each {what}, below 0 where there is no label; "
-                "`data.y = None` for no labels"
+                f"`data.y` has {len(self.labels)} labels, one for each {other}, but the module {pools}. Remedy: one class for each {what}, below 0 "
+                f"where there is no label, or `data.y = None` for no labels; {'a module without a readout' if readout else 'a readout such as global_add_pool'}, if {other}s "
+                "are to be classified"
             )
         graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None, directed=self.directed)
         return graph if self.normalised is None else graph._divided(Division(self.normalised))
