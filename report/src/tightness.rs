@@ -113,9 +113,18 @@ fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> GapSpan {
 fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: &GapSpan) -> Sheet {
     let title = format!("How tight each bound is: {}", group.name);
     if known.is_empty() {
-        let why = "No class pair with a known exact margin: `gcnproof study` samples some, and `gcnproof validate … --out \
-                   pairs.parquet` adds those of LP, ILP and MILP solvers.";
-        return Sheet::missing(3, &title, why);
+        let why = match group.pairs.is_empty() {
+            true => {
+                "No class pairs were given: rows of `certify`, with --minimize as well, do not have the bounds of a pair \
+                 beside its exact margin"
+            }
+            false => "No class pair has a known exact margin",
+        };
+        let why = format!(
+            "{why}. `gcnproof study` samples some, and `gcnproof validate … --out pairs.parquet` adds those of LP, ILP and \
+             MILP solvers."
+        );
+        return Sheet::missing(3, &title, &why);
     }
     let mut numbers = Numbers::new(&["model", "node", "class", "exact", "number", "value", "distance"]);
     for (row, truth) in known {
