@@ -128,6 +128,8 @@ class Edges:
     candidates: Any = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.remove, str) and self.remove in ("remove", "insert", "change"):
+            raise InputError(f"Edges({self.remove!r}, …)", f"say how many: Edges({self.remove}={self.at_node or 1})")
         said = [name for name in ("remove", "insert", "change") if getattr(self, name) is not None]
         for name in said:
             whole(getattr(self, name), name, "edges")

@@ -71,6 +71,9 @@ def _columns(graph):
         (lambda v: v.graph.grouped([(0, 2), (3, 5)]), r"limits, .*\n  help: give groups=\[range\(0, 3\), range\(3, 6\)\]"),
         (lambda v: gcnproof.Graph("graph.npz"), r"'graph.npz' is the path of a file.*\n  help: of a file: Graph.load\(path\)"),
         (lambda v: gcnproof.certify(v.network, gcnproof.Graph(v.graph.adjacency, v.graph.attributes, directed=True), 1, 1), r"read with directed=True.*\n  help: read it without"),
+        (lambda v: v.collective([1], 1, radii=v.radius(Edges(remove=1), **QUIET)), "radii: they are numbers of changed edges"),
+        (lambda v: gcnproof.train([v.graph], "ce"), "these are graphs\n  help: train in PyTorch Geometric, with gcnproof.torch.RobustLoss"),
+        (lambda v: Edges("insert", 1), r"help: say how many: Edges\(insert=1\)"),
         (lambda v: v.certify(Q=2.0, q=1), "Q=2.0\n  help: say Q=2"),
         (lambda v: v.certify(Q="2", q=1), "Q='2'\n  help: say Q=2"),
         (lambda v: v.certify(1, 1, nodes=np.where(np.ones(9))), r"help: a tuple of one array: give nodes\[0\]"),
@@ -268,6 +271,8 @@ def test_an_argument_of_another_call(verifier):
         verifier.certify(insert=1)
     with pytest.raises(TypeError, match=r"Categories\(Q=…, q=…, groups=…\) is meant"):
         verifier.certify(1, 1, groups=[[0, 1]])
+    with pytest.raises(TypeError, match="'expect_Q': Q is meant"):
+        verifier.check("proofs.jsonl", expect_Q=1)
     with pytest.raises(gcnproof.InvalidNetwork, match="layers are a list of Layer objects"):
         gcnproof.Network(5)
 

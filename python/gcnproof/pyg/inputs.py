@@ -117,7 +117,9 @@ def read_data(data: Any, directed: bool = False) -> Inputs:
         raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
     if hasattr(data, "node_types"):
         raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
-    if isinstance(data, (torch.Tensor, np.ndarray)) or type(data).__module__.startswith("networkx"):
+    if type(data).__module__.startswith("networkx"):
+        raise InvalidData("a networkx graph is no Data object. Remedy: `data = torch_geometric.utils.from_networkx(graph)`, with the attributes of all nodes as `data.x`")
+    if isinstance(data, (torch.Tensor, np.ndarray)):
         raise InvalidData(f"{type(data).__name__} is no graph with attributes: give a Data object with `x` and `edge_index`")
     if hasattr(data, "__next__"):
         raise InvalidData(f"a {type(data).__name__} can be read once, and graphs are read several times. Remedy: give a list, `list(…)`")
