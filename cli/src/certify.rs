@@ -155,7 +155,7 @@ impl Certify {
             miette!(
                 help = "add -Q and a number, such as -Q 12; -q is the most at one node (1% of its attributes if you do not say); for \
                         removed edges: --edges remove -E 5",
-                "how many attributes may the attacker flip in all?"
+                "how many attributes may the attacker change in all?"
             )
         })?;
         let (graph, network, identity, part) = self.input.read_or_part(self.ranges.wanted())?;
@@ -165,7 +165,7 @@ impl Certify {
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
         let budget = self.ranges.of(&graph, budget)?;
         let budget_record = budget_record.with_ranges(&budget);
-        let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
+        let nodes = input::asked(&ids, self.nodes.as_deref(), &graph, part.as_ref())?;
         let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;
         let bound = match self.bound {
             BoundChoice::Paper => Bound::Paper,
@@ -232,7 +232,7 @@ impl Certify {
 
     /// Runs it and tells what was found.
     fn answer<A: Told>(&self, question: NodeQuestion<A>, labelled: &BTreeSet<u64>) -> Result<u8> {
-        let asked = question.nodes.len();
+        let (asked, graph) = (question.nodes.len(), question.graph);
         let found = question.verdicts(self.proofs.as_deref())?;
         let summary = A::summary(&found, labelled);
         match self.run.format {
@@ -240,7 +240,7 @@ impl Certify {
                 if self.effort.minimizes() {
                     put!("{}", A::minima(&found))?;
                 }
-                put!("{}", A::table(&summary, &found.description))?;
+                put!("{}", A::table(&summary, &found.description, graph))?;
                 if found.interrupted {
                     let (done, targets) = (found.rows.len(), found.description.targets());
                     say!("interrupted after {done} of {asked} {targets}: {} of these alone", A::NUMBERS_ARE)?;

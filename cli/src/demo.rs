@@ -106,7 +106,7 @@ impl Demo {
             return Ok(130);
         }
         let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64(), rows.len());
-        put!("{}", summary.table(&record.with_global(GLOBAL), None))?;
+        put!("{}", summary.table(&record.with_global(GLOBAL), false, None))?;
         say!("")?;
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
             tell_robust(&graph, row)?;

@@ -113,18 +113,18 @@ impl EdgeArguments {
         match (self.edges, given) {
             (None, None) => Ok(false),
             (None, Some(option)) => {
-                let help = match self.has_candidates() {
+                let add = match self.has_candidates() {
                     true => {
                         "candidates are edges that may be inserted: add --edges insert, or --edges change to let \
-                              edges be removed as well; flips of attributes are limited by -Q and -q"
+                         edges be removed as well"
                     }
                     false => {
                         "to let the attacker remove edges, add --edges remove (insert to let edges be inserted, \
-                              change for both); flips of attributes are limited by -Q and -q"
+                         change for both)"
                     }
                 };
                 Err(miette!(
-                    help = help,
+                    help = format!("{add}; where attributes are attacked, leave {option} out"),
                     "{option} is about edges, and without --edges the attacker changes attributes"
                 ))
             }

@@ -156,10 +156,9 @@ pub fn text(graph: &Graph, told: &Explanation, global: usize, local: usize) -> S
     let target = if graphs { "graph" } else { "node" };
     let label = told.label.map_or("no label".to_string(), |label| format!("label {}", class(label)));
     let _ = writeln!(text, "{target} {}{name}: predicted {}, {label}", told.node, class(told.predicted));
-    let _ = match graphs {
-        true => writeln!(text, "budget: {global} flips in all, {local} in its first node\n"),
-        false => writeln!(text, "budget: {global} flips in all, {local} in this node\n"),
-    };
+    let changes = if graph.categories().is_some() { "changes of categories" } else { "flips" };
+    let place = if graphs { "its first" } else { "this" };
+    let _ = writeln!(text, "budget: {global} {changes} in all, {local} in {place} node\n");
     let _ = match graphs {
         true => writeln!(
             text,

@@ -1,11 +1,13 @@
 //! Options that all commands share: files, message passing, budget, lists of nodes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gcnproof::{Budget, Direction, Graph, LocalBudget, Network, Operator};
 use gcnproof_files::{GraphOptions, ModelFile, ModelOptions, PartFile, read_integers};
 use gcnproof_results::record::description::{BudgetRecord, Identity};
+use gcnproof_run::ids::Ids;
 use gcnproof_run::input::{check_passing, network, read_graph, read_graph_only, read_graph_or_part, read_model, rules};
 use miette::{Result, miette};
 
@@ -64,6 +66,18 @@ impl GraphArguments {
 /// Why something cannot be frozen, of which there are so many.
 pub fn frozen(option: &str, error: &dyn std::fmt::Display, count: usize) -> miette::Report {
     miette!(help = format!("give ids from 0 to {}", count.saturating_sub(1)), "{option}: {error}")
+}
+
+/// The rows that are asked about; what other parts of the graph answer for is told.
+pub fn asked(ids: &Ids, list: Option<&str>, graph: &Graph, part: Option<&PartFile>) -> Result<Vec<usize>> {
+    let rows = ids.asked(list, graph)?;
+    if let (Some(list), Some(part)) = (list, part) {
+        let wanted = BTreeSet::from_iter(nodes_of("--nodes", list, part.of)?).len();
+        if wanted > rows.len() {
+            note!("note: other parts answer for {} of the {wanted} nodes of --nodes", wanted - rows.len());
+        }
+    }
+    Ok(rows)
 }
 
 /// Tells the notes of a file.

@@ -88,7 +88,7 @@ impl Radius {
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), 0)?;
         let budget = self.ranges.of(&graph, budget)?;
         let budget_record = budget_record.with_ranges(&budget);
-        let nodes = ids.asked(self.nodes.as_deref(), &graph)?;
+        let nodes = input::asked(&ids, self.nodes.as_deref(), &graph, part.as_ref())?;
         let run = self.run.run();
         let deployed = self.deployed.execution();
         let question: NodeQuestion<Flips> = NodeQuestion {
@@ -225,10 +225,10 @@ fn print_table(summary: &Value, words: &Words, targets: &str) -> Result<()> {
         say!("")?;
     }
     say!(
-        "\n{} {targets}; the radius is known exactly for {}; no attack with up to {limit} {} was found for {}",
+        "\n{} {targets}; the radius is known exactly for {}; no attack with {} up to {limit} was found for {}",
         summary["nodes"],
         summary["exact"],
-        words.things,
+        words.global,
         summary["not_attacked"]
     )
 }

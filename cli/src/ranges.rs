@@ -46,11 +46,10 @@ impl RangeArguments {
         let (option, ranges) = match (self.epsilon, self.ranges.as_deref()) {
             (None, None) => return Ok(budget),
             (Some(radius), _) => ("--epsilon", Ranges::Ball(radius)),
-            (None, Some(word)) if word == Path::new("observed") => ("--ranges", Ranges::observed(graph)),
-            (None, Some(path)) => {
-                let (low, high) = (read_array(path, "low")?.values, read_array(path, "high")?.values);
-                ("--ranges", Ranges::Between { low, high })
+            (None, Some(word)) if word.as_os_str().eq_ignore_ascii_case("observed") => {
+                ("--ranges", Ranges::observed(graph))
             }
+            (None, Some(path)) => ("--ranges", limits(path)?),
         };
         ranges.check(graph).map_err(|error| {
             let help = match error {
@@ -61,4 +60,15 @@ impl RangeArguments {
         })?;
         Ok(budget.with_ranges(ranges))
     }
+}
+
+/// The limits that a file has.
+fn limits(path: &Path) -> Result<Ranges> {
+    let help = "give --ranges observed, or an .npz file with one number for each attribute under both names: \
+                `np.savez(\"ranges.npz\", low=low, high=high)`";
+    if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npy")) && path.exists() {
+        return Err(miette!(help = help, "--ranges {}: one array, and there are two limits", path.display()));
+    }
+    let limit = |entry| read_array(path, entry).map_err(|error| miette!(help = help, "--ranges {error}"));
+    Ok(Ranges::Between { low: limit("low")?.values, high: limit("high")?.values })
 }

@@ -83,7 +83,7 @@ pub fn left_over(word: &str, command: &Command, said: &[&str]) -> Report {
 }
 
 /// What other programs call our options.
-const SYNONYMS: [(&str, &str); 15] = [
+const SYNONYMS: [(&str, &str); 16] = [
     ("--overwrite", "--force"),
     ("--timeout", "--time-limit"),
     ("--undirected", "--symmetrize"),
@@ -94,6 +94,7 @@ const SYNONYMS: [(&str, &str); 15] = [
     ("--train-mask", "--labelled"),
     ("--train-nodes", "--labelled"),
     ("--budget", "-Q"),
+    ("--expect", "-Q"),
     ("--json", "--format json"),
     ("--output", "--out"),
     ("-o", "--out"),

@@ -214,8 +214,8 @@ impl Summary {
         }
     }
 
-    /// As a table.
-    pub fn table(&self, budget: &BudgetRecord, effort: Option<EffortRecord>) -> String {
+    /// As a table; `categories` are changed where attributes are one-hot.
+    pub fn table(&self, budget: &BudgetRecord, categories: bool, effort: Option<EffortRecord>) -> String {
         let mut text = String::new();
         let local = match &budget.local {
             LocalRecord::PerNode(_) => "q given by node".to_string(),
@@ -228,6 +228,7 @@ impl Summary {
         };
         let global = budget.global.map_or_else(String::new, |global| global.to_string());
         let (changes, how) = match &budget.ranges {
+            None if categories => ("changes", "each puts another category in the place of a row's own".into()),
             None => ("flips", flips.to_owned()),
             Some(RangeRecord::Epsilon(radius)) => ("entries", format!("each is moved by at most {radius}")),
             Some(RangeRecord::Between { .. }) => ("entries", "each is moved within the range of its attribute".into()),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof::Flips;
 use gcnproof::edges::Edges;
+use gcnproof::{Flips, Graph};
 use gcnproof_results::record::description::Description;
 use gcnproof_run::question::{Answered, Found};
 use serde::Serialize;
@@ -26,8 +26,8 @@ pub trait Told: Answered {
     /// Counts the rows; some nodes count as labelled.
     fn summary(found: &Found<Self>, labelled: &BTreeSet<u64>) -> Self::Summary;
 
-    /// The summary for people.
-    fn table(summary: &Self::Summary, run: &Description) -> String;
+    /// The summary for people, of a run on this graph.
+    fn table(summary: &Self::Summary, run: &Description, graph: &Graph) -> String;
 
     /// The table of `--minimize`.
     fn minima(found: &Found<Self>) -> String;
@@ -42,8 +42,9 @@ impl Told for Flips {
         Summary::new(&found.rows, labelled, found.seconds, found.computed)
     }
 
-    fn table(summary: &Summary, run: &Description) -> String {
-        run.budget().map_or_else(String::new, |budget| summary.table(budget, run.effort()))
+    fn table(summary: &Summary, run: &Description, graph: &Graph) -> String {
+        let categories = graph.categories().is_some();
+        run.budget().map_or_else(String::new, |budget| summary.table(budget, categories, run.effort()))
     }
 
     fn minima(found: &Found<Flips>) -> String {
@@ -62,7 +63,7 @@ impl Told for Edges {
         EdgeSummary::new(&found.rows, found.seconds)
     }
 
-    fn table(summary: &EdgeSummary, run: &Description) -> String {
+    fn table(summary: &EdgeSummary, run: &Description, _graph: &Graph) -> String {
         run.edges().map_or_else(String::new, |run| summary.table(&run.edges, run.effort))
     }
 

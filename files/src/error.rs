@@ -70,7 +70,8 @@ pub enum FileError {
         "{file}: is {part} of a graph, and answers for {own} of its {nodes} nodes: the graph itself is needed here"
     )]
     #[diagnostic(help(
-        "give the whole graph; `gcnproof certify`, `radius` and `check` take parts, and `gcnproof join` puts their results together"
+        "give the whole graph; parts are for flips of attributes: `gcnproof certify`, `radius` and `check` take them where no edges are \
+         changed, and `gcnproof join` puts their results together"
     ))]
     Part {
         file: String,
@@ -188,9 +189,10 @@ pub enum FileError {
          (the first: {row} -> {column}, weight {value})"
     )]
     #[diagnostic(help(
-        "`--unweight` reads every nonzero as an unweighted edge; to keep the weights, give the message-passing \
-         matrix of the model as well: `--unweight --message-passing matrix.npz`, saved with \
-         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows"
+        "for a model that was trained without the weights, `--unweight` reads every nonzero as an unweighted edge; to keep the \
+         weights where attributes are attacked, give the message-passing matrix of the model as well: `--unweight \
+         --message-passing matrix.npz`, saved with `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows; attacks on \
+         weighted edges are not decided"
     ))]
     Weighted {
         file: String,
@@ -224,10 +226,10 @@ pub enum FileError {
          (the first: {row} -> {column})"
     )]
     #[diagnostic(help(
-        "`--symmetrize` adds the missing direction of every edge; to keep directions, give the message-passing \
-         matrix of the model as well: `--symmetrize --message-passing matrix.npz`, saved with \
-         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows; where edges are attacked, \
-         `--directed-edges` keeps them"
+        "for a model that was trained on both directions of every edge, `--symmetrize` adds the missing ones; for one that was \
+         trained on these edges, give its message-passing matrix as well: `--symmetrize --message-passing matrix.npz`, saved with \
+         `scipy.sparse.save_npz(\"matrix.npz\", A.tocsr())`, receivers in rows, or `gcnproof.certify(model, data, …)` in Python; where \
+         edges are attacked, `--directed-edges` keeps directions"
     ))]
     NotSymmetric {
         file: String,

@@ -17,6 +17,16 @@ impl GraphFile {
         GraphFile { adjacency, attributes, labels, ..GraphFile::default() }.normalised(Normalisation::None)
     }
 
+    /// Attributes that the file has; columns of [`attributes`](Self::attributes) may be what they were made into.
+    #[must_use]
+    pub fn own_attributes(&self) -> usize {
+        match (&self.categories, &self.values) {
+            (Some(categories), _) => categories.attributes(),
+            (None, Some(values)) => values.attributes(),
+            (None, None) => self.attributes.columns,
+        }
+    }
+
     /// The same graph, of whose attributes the network reads something else.
     #[must_use]
     pub fn normalised(self, normalisation: Normalisation) -> GraphFile {

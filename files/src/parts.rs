@@ -119,9 +119,12 @@ impl<'bytes> Reader<'bytes> {
             Some(name) => Ok((triplets::dense(&self.take(name)?)?, name.into())),
             // Beside a list of edges, attributes are one dense array.
             None if !own && self.edge_list().is_some() => {
-                let remedy = "save the attributes of all nodes with the edges: `np.savez(path, edge_index=data.edge_index, x=data.x, \
-                              y=data.y)`";
-                Ok((triplets::dense(&self.archive.required("x", remedy)?)?, "x".into()))
+                let batch = if self.archive.has("batch") { ", batch=data.batch" } else { "" };
+                let remedy = format!(
+                    "save the attributes of all nodes with the edges: `np.savez(path, edge_index=data.edge_index, x=data.x, \
+                     y=data.y{batch})`"
+                );
+                Ok((triplets::dense(&self.archive.required("x", &remedy)?)?, "x".into()))
             }
             None => self.matrix("attr"),
         }

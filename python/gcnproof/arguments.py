@@ -17,7 +17,13 @@ MOST = 2**63 - 1
 def whole(count: Any, name: str, of: str, least: int = 0) -> int:
     """A number of things."""
     if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < least:
-        raise InputError(f"{name}={count!r}", f"give a whole number{f' of {of}' if of else ''}, {least} or more")
+        remedy = f"give a whole number{f' of {of}' if of else ''}, {least} or more"
+        try:
+            if not isinstance(count, (bool, numbers.Integral)) and int(count) == float(count) >= least:
+                remedy = f"say {name}={int(count)}"
+        except (TypeError, ValueError, RuntimeError, OverflowError):
+            pass  # No number in other clothes.
+        raise InputError(f"{name}={count!r}", remedy)
     if int(count) > MOST:
         raise InputError(f"{name}={count}", f"give at most {MOST} {of}".rstrip())
     return int(count)

@@ -146,6 +146,7 @@ MEANT = {
     "local": "q",
     "local_budget": "q",
     "budget": "Q",
+    "expect_Q": "Q",
     "exact_margins": "minimize=True",
     "direction": "flips='add' or flips='remove'",
     "timeout": "time_limit",

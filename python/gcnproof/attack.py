@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import numbers
 import re
 from collections.abc import Callable
@@ -94,6 +95,10 @@ class Categories(Flips):
     groups: Any = None
 
     def __post_init__(self) -> None:
+        for name in ("q", "direction"):
+            given = getattr(self, name)
+            if isinstance(given, (list, tuple)) and any(np.ndim(group) for group in given):
+                raise InputError(f"{name}={given!r}: the groups stand where {name} is expected", f"say groups={given!r}")
         super().__post_init__()
         if self.direction != "both":
             raise InputError(f"Categories with direction={self.direction!r}", "a change takes one category and gives another: leave the direction out")
@@ -123,6 +128,8 @@ class Edges:
     candidates: Any = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.remove, str) and self.remove in ("remove", "insert", "change"):
+            raise InputError(f"Edges({self.remove!r}, …)", f"say how many: Edges({self.remove}={self.at_node or 1})")
         said = [name for name in ("remove", "insert", "change") if getattr(self, name) is not None]
         for name in said:
             whole(getattr(self, name), name, "edges")
@@ -185,7 +192,7 @@ class Execution:
     def __post_init__(self) -> None:
         switch(self.flush_subnormals, "flush_subnormals")
         unit = self.unit_roundoff
-        if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real)):
+        if unit is not None and (isinstance(unit, bool) or not isinstance(unit, numbers.Real) or math.frexp(unit)[0] != 0.5):
             raise InputError(f"unit_roundoff={unit!r}", "give a power of two: 2**-24 is float32, 2**-8 bfloat16")
         if self.operator_error is not None and whole(self.operator_error, "operator_error", "units of the last place") >= 2**32:
             raise InputError(f"operator_error={self.operator_error}", "give fewer than 2**32 units of the last place")
@@ -220,7 +227,11 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
         raise InputError(f"{name}={most!r}", f"give a whole number, {share}or an array with one number for each node")
     if found.ndim != 1 or found.dtype.kind not in "iu" or nodes not in (None, len(found)):
         of = "the" if nodes is None else f"the {nodes}"
-        cast = "" if found.dtype.kind != "f" else f": {name}.long()" if hasattr(most, "detach") else ": array.astype(int)"
+        cast = ""
+        if found.dtype.kind == "f" and (found == np.floor(found)).all():
+            cast = f": {name}.long()" if hasattr(most, "detach") else ": array.astype(int)"
+        elif name == "q" and found.dtype.kind == "f" and ((0 <= found) & (found < 1)).all():
+            cast = "; shares of n attributes (of n groups for Categories) are np.where(q > 0, np.maximum(1, q * n), 0).astype(int) of an array q"
         raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give one whole number for each of {of} nodes{cast}")
     return found.astype(np.int64, copy=False)
 

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from .asking import MEANT, Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
 from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
-from .attack import Edges, Execution, Flips, attack_of, execution_of
+from .attack import Categories, Edges, Execution, Flips, attack_of, execution_of
 from .errors import InputError
 from .graph import _array
 from .progress import Listener, Progress
@@ -82,7 +82,8 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
     found = _attack(more, attack, q)
     if found is None or isinstance(found, Flips) and (found.Q is None or found.q is None):
         name = "q" if found is not None and found.Q is not None else "Q"
-        remedy = "say how many attributes may be flipped in all (Q) and in each node (q), or Edges(remove=…) for edges"
+        changed = "categories may be changed" if isinstance(found, Categories) else "attributes may be flipped"
+        remedy = f"say how many {changed} in all (Q) and in each node (q), or Edges(remove=…) for edges"
         raise InputError(f"{name} is missing", remedy)
     if isinstance(found, Edges) and found._most is None:
         raise InputError("E is missing", "say how many edges may be changed in all: E=5; or Edges(remove=5), Edges(insert=5) or Edges(change=5)")
@@ -96,6 +97,8 @@ def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Atta
             raise TypeError(f"{name!r} is no argument of this call: {MEANT[name]} is meant")
     if isinstance(q, (Flips, Edges)):
         raise InputError("two attacks are given", "give one: attributes are flipped, or edges removed; call once for each")
+    if hasattr(attack, "edge_index"):
+        raise InputError("the data stands where the attack is expected", "the model comes first, then the data, then the attack: (model, data, Flips(…))")
     if getattr(attack, "ndim", 0) > 1:
         raise InputError(
             f"an array with the sides {tuple(attack.shape)} is no attack",

@@ -222,6 +222,8 @@ def collective(
         raise InputError("q is missing", "say how many attributes may be flipped in each node")
     if radii is not None and not isinstance(radii, Radii) and not is_path(radii):
         raise InputError(f"radii: a {type(radii).__name__}", "give what gcnproof.radius returned, or its file")
+    if isinstance(radii, Radii) and radii._edges:
+        raise InputError("radii: they are numbers of changed edges, and one attack flips attributes", "give what gcnproof.radius(…, Flips(q=…)) returned, or leave radii out")
     swaps = said.pop("swaps", None)
     curve = {
         "budgets": _budgets(budgets),

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from .arguments import new_file, path_of, switch
+from .arguments import is_path, new_file, path_of, switch
 from .errors import InputError, pythonic, warn
 from .normalisation import Division, note, recognised
 
 
 _MATRICES = "a network whose operators are matrices, receivers in rows: Term('x', A, W) with a scipy.sparse matrix A"
-DIRECTED = f"say symmetrize=True, which adds the missing direction of every edge: Graph.load(path, symmetrize=True); to keep directions, say it, too, and give {_MATRICES}; for attacks on directed edges, say directed=True instead"
+ONE_WAY = f"flips of attributes take a module and its Data object as they are, certify(model, data, …) or from_pyg(model, data); else give {_MATRICES}, on a graph read with symmetrize=True"
+"""The remedy for a network that was trained on edges with one direction."""
+DIRECTED = f"a network that was trained on both directions of every edge: Graph.load(path, symmetrize=True) adds the missing ones; one that was trained on these edges: {ONE_WAY}; for attacks on directed edges: Graph.load(path, directed=True)"
 """The remedy for a directed graph of a file."""
-WEIGHTED = f"say unweight=True, which takes every weight that is not 0 as 1: Graph.load(path, unweight=True); to keep the weights, say it, too, and give {_MATRICES}"
+WEIGHTED = f"a network that was trained without the weights: Graph.load(path, unweight=True) takes every one that is not 0 as 1; to keep the weights, say it, too, and give {_MATRICES}, which only flips of attributes leave as they are"
 """The remedy for a weighted one."""
 
 
@@ -49,7 +51,7 @@ class Graph:
     def __init__(
         self,
         adjacency: Any,
-        attributes: Any,
+        attributes: Any = None,
         labels: Any = None,
         *,
         batch: Any = None,
@@ -66,6 +68,10 @@ class Graph:
         )
         if symmetrize and directed:
             raise InputError("symmetrize=True beside directed=True", "the first adds the missing direction of every edge, the second keeps edges without one: say one of both")
+        if is_path(adjacency):
+            raise InputError(f"{os.fspath(adjacency)!r} is the path of a file, and the adjacency is a matrix", "of a file: Graph.load(path)")
+        if hasattr(adjacency, "edge_index"):
+            raise InputError(f"a {type(adjacency).__name__} object is no adjacency, which is a matrix", "of a Data object: Graph.from_data(data)")
         adjacency = _csr(adjacency, "adjacency")
         attributes = _csr(attributes, "attributes")
         nodes, columns = adjacency.shape
@@ -142,6 +148,8 @@ class Graph:
             )
         if hasattr(data, "state_dict"):
             raise InputError(f"a {type(data).__name__} is a module, and a graph is meant", "give the Data object that the module is called with")
+        if isinstance(data, (list, tuple)):
+            raise InputError(f"a {type(data).__name__} is no Data object", "of several graphs: Graph.from_data(torch_geometric.data.Batch.from_data_list(graphs))")
         x, edges = getattr(data, "x", None), getattr(data, "edge_index", None)
         if x is None or edges is None:
             missing = "x" if x is None else "edge_index"
@@ -391,6 +399,9 @@ def _groups(groups: Any, count: int) -> list[int]:
     kinds = {_array(group).dtype.kind for group in groups} if isinstance(groups, (list, tuple, np.ndarray)) and len(groups) else set()
     if isinstance(groups, (list, tuple)) and not groups or "b" in kinds:
         raise InputError(f"groups={groups!r}", remedy)
+    if isinstance(groups, range):
+        raise InputError(f"groups={groups!r}: one group, and a list of groups is meant", f"give groups=[{groups!r}]")
+    _check_limits(groups, count)
     try:
         listed = [[int(d) for d in _array(group).ravel()] for group in groups] if any(np.ndim(group) for group in groups) else None
         found = [-1] * count if listed is not None else [int(group) for group in _array(groups).ravel()]
@@ -410,9 +421,21 @@ def _groups(groups: Any, count: int) -> list[int]:
     if len(kinds_of) > 1 and len(set(kinds_of)) == len(kinds_of):
         raise InputError(
             "every group has one attribute, so that there is no other category to change to",
-            f"one group of these attributes is groups=[range({count})]; attributes that a row has or has not are flipped: Flips(…)",
+            f"one group of them all is groups=[range({count})]; attributes that a row has or has not are flipped: Flips(…)",
         )
     return found
+
+
+def _check_limits(groups: Any, count: int) -> None:
+    """Raises about pairs that are not the attributes of groups, but the first and the last of each."""
+    if not isinstance(groups, (list, tuple, np.ndarray)) or any(np.shape(group) != (2,) or isinstance(group, range) for group in groups):
+        return
+    (first, *_), *_, (_, last) = pairs = [(int(a), int(b)) for a, b in groups]
+    for past in (0, 1):
+        follow = all(after[0] == before[1] + 1 - past for before, after in zip(pairs, pairs[1:]))
+        if first == 0 and last == count - 1 + past and follow and any(b - a > 1 for a, b in pairs):
+            ranges = ", ".join(f"range({a}, {b + 1 - past})" for a, b in pairs)
+            raise InputError(f"groups={groups!r}: limits, and not the attributes of each group", f"give groups=[{ranges}]")
 
 
 def _check_weights(weights: Any, edges: int) -> None:

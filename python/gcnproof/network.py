@@ -73,7 +73,7 @@ class Layer:
     def __repr__(self) -> str:
         bias = "no bias" if self.bias is None else "bias by node" if np.ndim(self.bias) == 2 else "bias"
         activation = self.activation if isinstance(self.activation, str) else "relu and none"
-        return f"Layer({self.name!r}, {list(self.terms)}, {bias}, {activation})"
+        return f"Layer({self.name!r}, {list(self.terms) if isinstance(self.terms, Sequence) else self.terms}, {bias}, {activation})"
 
 
 @dataclass(eq=False, repr=False)

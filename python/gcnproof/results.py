@@ -295,9 +295,7 @@ class Radii(_Nodes[Radius]):
         found = self.summary()
         if not found["at_limit"]:
             return ""
-        kind = self.run.get("edges", {}).get("attack") or "remove"
-        name = f"Edges({kind}=…)" if self._edges else "Flips(Q=…)"
-        return f"{found['at_limit']} {self._target}s withstand {self._letter} = {found['limit']}, and more was not looked at: {name} says how far"
+        return f"{found['at_limit']} {self._target}s withstand {self._letter} = {found['limit']}, and more was not looked at: max_{self._letter} says how far, or the attack itself"
 
     def __repr__(self) -> str:
         found = self.summary()

@@ -150,6 +150,8 @@ def train(
     said: dict[str, Any] = dict(more)
     if is_module(data) or hasattr(data, "describe") or not isinstance(loss, str):
         raise InputError("train takes the data first, and no model: it makes one itself", "call train(data, loss='rh-u', …)")
+    if isinstance(data, (list, tuple)) or getattr(data, "batch", None) is not None:
+        raise InputError("training is of networks that classify nodes, and these are graphs", "train in PyTorch Geometric, with gcnproof.torch.RobustLoss, and certify that model")
     bounds, known = said.pop("bound", None), [name for name in Tuning.__annotations__ if name not in Short.__annotations__]
     found = _flips(attack, q, said)
     for name in said:

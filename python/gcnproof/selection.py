@@ -13,7 +13,7 @@ import numpy as np
 from . import _native
 from .arguments import is_path, whole
 from .errors import InputError, pythonic, warn
-from .graph import Graph, _array
+from .graph import ONE_WAY, Graph, _array
 from .network import Network, _matrix
 
 
@@ -26,8 +26,10 @@ def in_words(nodes: str, name: str) -> InputError:
         remedy = f"give ids as a list: [{', '.join(part.strip() for part in nodes.split(','))}]"
     elif nodes == "all":
         remedy = "leave nodes out for all of them" if name == "nodes" else "give ids, a slice such as slice(None), or a mask"
-    elif nodes.isidentifier():
-        remedy = f"give the mask itself, such as {name}=data.{nodes}, ids, or a slice"
+    elif nodes in ("train", "val", "test") and name != "freeze_attributes":
+        remedy = f"give the mask itself, {name}=data.{nodes}_mask where the data has one, ids, or a slice"
+    elif nodes.isidentifier() and re.search("mask|idx|index|ids", nodes):
+        remedy = f"give the array itself, such as {name}=data.{nodes}: ids, a slice, or a mask"
     else:
         remedy = "give ids, a slice, or a mask; of a file: np.loadtxt(path, dtype=int) or np.load(path)"
     return InputError(f"{name}={nodes!r}: a text", remedy)
@@ -67,7 +69,9 @@ def selected(nodes: Any, count: int, what: str = "nodes", name: str | None = Non
         raise InputError(f"{name}: a {type(nodes).__name__} is neither a list of ids nor a mask", "give a list of ids, a slice, or a mask; of a generator, list(…)")
     if found.ndim != 1:
         remedy = "give a list of ids, a slice, or a mask"
-        if found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
+        if isinstance(nodes, tuple) and len(nodes) == 1:
+            remedy = f"a tuple of one array: give {name}[0], as of np.where(mask)[0], or the mask itself"
+        elif found.ndim == 2 and 1 in found.shape and found.dtype.kind in "iu":
             remedy = "nonzero() gives ids with one side too many: give the mask itself, or ids.flatten()"
         raise InputError(f"{name}: an array with the sides {found.shape}", remedy)
     if found.dtype == bool:
@@ -102,7 +106,7 @@ def is_module(thing: Any) -> bool:
     return hasattr(thing, "forward") and hasattr(thing, "state_dict")
 
 
-SWAPPED = "the model comes first, then the graph: certify(model, data, …)"
+SWAPPED = "the model comes first, then the graph: (model, data, …)"
 """The remedy where one stands in the other's place."""
 
 
@@ -113,7 +117,7 @@ class Subject:
         self._given = model, data, call
         # What `train` returns has the network that it made.
         model = model.network if isinstance(getattr(model, "network", None), Network) else model
-        _check_places(model, data)
+        check_places(model, data)
         self.data = None
         if is_module(model):
             from .pyg import from_pyg
@@ -172,7 +176,8 @@ class Subject:
         if isinstance(attack, Edges) and attack.directed and is_module(self._given[0]) and not self.graph.directed and self._one_way() is not None:
             return Subject(*self._given, directed=True)
         if self.graph.directed and not (isinstance(attack, Edges) and attack.directed):
-            raise InputError("the graph has directed edges", "they are for Edges(…, directed=True); give a graph with both directions of every edge")
+            remedy = "say Edges(…, directed=True)" if isinstance(attack, Edges) else f"read it without directed=True: {ONE_WAY}"
+            raise InputError("the graph was read with directed=True, which is for attacks on directed edges, Edges(…, directed=True)", remedy)
 
         if not isinstance(attack, Categories):
             if isinstance(attack, Flips) and self.graph.groups is not None:
@@ -207,7 +212,8 @@ class Subject:
             if any(_matrix(term.operator) is not None for term in layer.terms):
                 raise InputError(
                     f"layer {layer.name!r} passes messages by a matrix of its own, which removed edges do not change",
-                    "give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges and other normalisations make matrices",
+                    "give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges, edges of one direction and other normalisations make "
+                    "matrices. Of one direction: give the module itself, or from_pyg(model, data, directed=True), and say Edges(…, directed=True)",
                 )
 
 
@@ -218,7 +224,7 @@ def _remedy(error: InputError, swapped: str, expected: str) -> str | None:
     return f"give the file of {expected}" if "expected here" in error.message else error.help
 
 
-def _check_places(model: Any, data: Any) -> None:
+def check_places(model: Any, data: Any) -> None:
     """Raises about a model or data that is something else, or in the other's place."""
     swapped = isinstance(model, Graph) or (hasattr(data, "describe") and not hasattr(model, "describe"))
     if swapped or is_module(data) or (hasattr(model, "edge_index") and not is_module(model)):
@@ -232,7 +238,7 @@ def _check_places(model: Any, data: Any) -> None:
         raise InputError(f"a {type(model).__name__} is no model", remedy)
     name = type(data).__name__
     if data is None:
-        raise InputError("no graph is given", "give the Data object of the module, a gcnproof.Graph, or the path of a graph file")
+        raise InputError("no graph is given", "give the Data object of the module" if is_module(model) else "give a gcnproof.Graph, or the path of a graph file")
     if is_module(model) and (isinstance(data, Graph) or is_path(data)):
         raise InputError(
             f"a module of torch with {'a Graph' if isinstance(data, Graph) else 'a file'}",

@@ -159,6 +159,8 @@ class Table(Generic[Row]):
             # A number that is no place, 0.5 or True, is not rounded to one.
             return self._places[operator.index(key) if not isinstance(key, bool) else -1]
         except (KeyError, TypeError, ValueError):
+            if isinstance(key, str) and key.isidentifier():
+                raise KeyError(f"results[{key!r}]: rows have numbers; a column is results.{key}, where there is such a one") from None
             what = f"{self._key} =" if self._target == "budget" else self._target
             raise KeyError(f"{what} {key!r} is not among the {len(self)} {self._target}s of these results") from None
 

@@ -22,12 +22,13 @@ from . import _native
 from .arguments import threads as _threads
 from .attack import Categories, Flips
 from .errors import InputError, UnsupportedModel, warn
+from .graph import Graph
 from .network import Network
 from .pyg import read
 from .pyg.inputs import Call, batched, copied, unwrapped
 from .pyg.native import evaluator
 from .pyg.traced import Traced, leaves, obstacle, remade
-from .selection import selected
+from .selection import check_places, selected
 
 _READINGS = 4
 """So many pairs of module and data are kept as they were read."""
@@ -75,6 +76,8 @@ class RobustLoss:
             raise InputError(f"bound={attack.bound!r} inside Flips(…)", f"say it of the loss: RobustLoss(Flips(…), bound={attack.bound!r})")
         if bound not in ("paper", "anchored"):
             raise InputError(f"bound={bound!r}", "give 'paper' or 'anchored'")
+        if not isinstance(kind, str):
+            raise InputError(f"kind={kind!r}", "give 'cross-entropy', 'hinge' or 'hinge-unlabelled'")
         usual = _native.loss_settings(kind)
         given = [usual_one if one is None else one for one, usual_one in zip((weight, margin, margin_unlabelled), usual)]
         for name, value in zip(("weight", "margin", "margin_unlabelled"), given):
@@ -121,27 +124,26 @@ class RobustLoss:
 
     def _classes(self, reading: _Reading, data: Any, nodes: Any, labelled: Any) -> tuple[list[int], list[bool]]:
         """The class of each target, below 0 for the predicted one, and whether it is a label."""
-        targets, count = reading.targets(nodes), reading.count
-        y = getattr(data, "y", None)
-        labels = None if y is None else y.detach().cpu().reshape(-1).numpy()
-        if labels is None or len(labels) != count:
-            if self.kind != "hinge-unlabelled" or labelled is not None:
-                raise InputError(f"`data.y` has no label for each of the {count} targets", "give labels, below 0 where there is none")
-            labels = np.full(count, -1)
-        known = np.ones(count, bool)
-        if self.kind == "hinge-unlabelled":
-            mask = getattr(data, "train_mask", None) if labelled is None else labelled
-            if mask is None:
-                raise InputError("it is not said which nodes are labelled", "say labelled=data.train_mask, or labelled=[] for none of them")
-            known[:] = False
-            known[selected(mask, count, name="labelled")] = True
-        elif labelled is not None:
-            known[:] = False
-            known[selected(labelled, count, name="labelled")] = True
+        targets, count, what = reading.targets(nodes), reading.count, reading.what
+        y, unlabelled = getattr(data, "y", None), self.kind == "hinge-unlabelled"
+        mask = getattr(data, "train_mask", None) if unlabelled and labelled is None else labelled
+        known = np.full(count, mask is None and not unlabelled)
+        if mask is not None:
+            known[reading.ids(mask, "labelled")] = True
+        if y is None:
+            if not unlabelled or labelled is not None and known.any():
+                needed = "labelled says whose to use" if unlabelled else f"kind={self.kind!r} needs one for each of the {what}s"
+                remedy = f"set data.y, one class for each {what}, below 0 where there is none; without labels: RobustLoss(…, 'hinge-unlabelled'){', labelled=[]' * unlabelled}"
+                raise InputError(f"the data has no labels, `data.y`, and {needed}", remedy)
+            return [-1] * len(targets), [False] * len(targets)
+        if mask is None and unlabelled:
+            have = "labelled=data.train_mask" if what == "node" else "labelled=slice(None) for all graphs"
+            raise InputError(f"it is not said which {what}s are labelled", f"say {have}, a mask or ids of your own, or labelled=[] for none of them")
+        labels = y.detach().cpu().reshape(-1).numpy()
         known &= labels >= 0
-        if self.kind != "hinge-unlabelled" and not known[targets].all():
+        if not unlabelled and not known[targets].all():
             node = next(target for target in targets if not known[target])
-            raise InputError(f"target {node} has no label, which kind={self.kind!r} needs", "give labelled nodes, or take the kind 'hinge-unlabelled'")
+            raise InputError(f"{what} {node} has no label, which kind={self.kind!r} needs", f"give labelled {what}s, or take the kind 'hinge-unlabelled'")
         return np.where(known, labels, -1)[targets].tolist(), known[targets].tolist()
 
 
@@ -150,7 +152,11 @@ class _Reading:
 
     def __init__(self, loss: RobustLoss, model: Any, data: Any):
         if not isinstance(model, torch.nn.Module):
+            check_places(model, data)
             raise UnsupportedModel(f"a {type(model).__name__} is not a torch.nn.Module: give the model itself")
+        if data is None or isinstance(data, (str, Graph)):
+            raise InputError(f"a {type(data).__name__} is no Data object", "give the Data object that the module is called with")
+        check_places(model, data)
         found = read(model, data, loss._call, traced=True)
         if found.division is not None or found.inputs.normalised is not None:
             raise InputError(
@@ -180,6 +186,7 @@ class _Reading:
         }
         self.native = _native.Certificates(graph._native(), network, loss.attack._native(graph), charging, loss._threads)
         self.count: int = self.native.targets
+        self.what = "graph" if found.network.has_readout else "node"
 
     def is_current(self) -> bool:
         """Is the module as it was, but for the numbers that are made again?"""
@@ -191,15 +198,20 @@ class _Reading:
         return self._model() is model and self._versions == _versions(data) and self.is_current()
 
     def targets(self, nodes: Any) -> list[int]:
-        """Ids of nodes, or of graphs."""
-        found = selected(nodes, self.count)
-        found = list(range(self.count)) if found is None else [node + self.count if node < 0 else node for node in found]
+        """At least one of the nodes, or graphs."""
+        found = self.ids(nodes, "nodes")
         if not found:
             raise InputError("nodes: none is selected", "give at least one id, or leave nodes out")
-        for node in found:
-            if not 0 <= node < self.count:
-                raise InputError(f"there is no node {node}: the last one is {self.count - 1}", "ids run from 0")
         return found
+
+    def ids(self, nodes: Any, name: str) -> list[int]:
+        """Ids of nodes, or of graphs."""
+        found = selected(nodes, self.count, f"{self.what}s", name)
+        found = list(range(self.count)) if found is None else found
+        for node in found:
+            if not -self.count <= node < self.count:
+                raise InputError(f"{name}: there is no {self.what} {node}: the last one is {self.count - 1}", "ids run from 0")
+        return [node % self.count for node in found]
 
     def numbers(self) -> list[torch.Tensor]:
         """The module's present numbers as the network has them, in float64 on the CPU."""
@@ -276,7 +288,7 @@ def _state(model: torch.nn.Module, leaves: set[str]) -> list[Any]:
 
 def _tensors(data: Any) -> list[tuple[str, Any]]:
     """The tensors of a Data object, by name."""
-    keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(vars(data))
+    keys = list(data.keys()) if callable(getattr(data, "keys", None)) else list(getattr(data, "__dict__", ()))
     return [(key, tensor) for key in keys if isinstance(tensor := getattr(data, key, None), torch.Tensor)]
 
 

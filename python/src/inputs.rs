@@ -99,9 +99,11 @@ impl Graph {
                 return Err(wrong(
                     py,
                     &message,
-                    "give both entries of an edge, or say symmetrize=True, as in Graph.from_data(data, symmetrize=True); \
-                     to keep directions, say it, too, and give a network whose operators are matrices, receivers in \
-                     rows: Term('x', A, W) with a scipy.sparse matrix A; for attacks on directed edges, directed=True",
+                    "a network that was trained on both directions of every edge: say symmetrize=True, as in \
+                     Graph.from_data(data, symmetrize=True); one that was trained on these edges: flips of attributes take \
+                     a module and its Data object as they are, certify(model, data, …); else say it, too, and give a network \
+                     whose operators are matrices, receivers in rows: Term('x', A, W) with a scipy.sparse matrix A; for \
+                     attacks on directed edges, directed=True",
                 ));
             }
         }

@@ -112,7 +112,7 @@ def test_radii_are_taken_from_memory_and_from_files(cora, standard, tmp_path):
     with pytest.raises(gcnproof.InputError, match="radii: a dict"):
         gcnproof.collective(standard, cora, 3, 2, radii={}, **FEW)
     edges = gcnproof.radius(standard, cora, edges="remove", e=1, max_E=1, nodes=[0], progress=False)
-    with pytest.raises(gcnproof.InputError, match="another kind"):
+    with pytest.raises(gcnproof.InputError, match="numbers of changed edges"):
         gcnproof.collective(standard, cora, 3, 2, radii=edges, **FEW)
 
 

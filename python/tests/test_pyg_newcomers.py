@@ -232,7 +232,7 @@ def test_writing_into_a_tensor_never_ends_the_interpreter(what, tmp_path):
 def test_weights_of_16_bits_are_named(kind):
     torch.manual_seed(0)
     model, data = Net().eval().to(kind), graph(7)
-    with pytest.warns(gcnproof.GcnproofWarning, match=rf"model.first.* is {kind}: what is certified is the network with these very weights") as told:
+    with pytest.warns(gcnproof.GcnproofWarning, match=rf"model.first.* is {kind}: unless `deployed` says otherwise, the network has these very weights") as told:
         results = gcnproof.certify(model, data, Q=1, q=1, **QUIET)
     assert len(told) == 1
     with warnings.catch_warnings():

@@ -292,8 +292,9 @@ def test_what_cannot_be_trained_is_refused_at_the_first_call():
             RobustLoss(attack)
     with pytest.raises(gcnproof.InputError, match="q is missing"):
         RobustLoss(gcnproof.Flips(Q=1))
-    with pytest.raises(gcnproof.InputError, match="kind="):
-        RobustLoss(gcnproof.Flips(Q=1, q=1), "hinges")
+    for kind in ("hinges", None, 3):
+        with pytest.raises(gcnproof.InputError, match="kind=.*\n  help: give 'cross-entropy', 'hinge' or 'hinge-unlabelled'"):
+            RobustLoss(gcnproof.Flips(Q=1, q=1), kind)
     with pytest.raises(gcnproof.InputError, match="bound="):
         RobustLoss(gcnproof.Flips(Q=1, q=1), bound="best")
 
@@ -332,6 +333,21 @@ def test_targets_and_labels_are_checked():
         loss_of("hinge")(model, data, [99])
     with pytest.raises(gcnproof.InputError, match="none is selected"):
         loss_of("hinge")(model, data, [])
+    robust = loss_of("hinge-unlabelled")
+    robust(model, data, [0])
+    for wrong in (99, -99):
+        with pytest.raises(gcnproof.InputError, match=f"labelled: there is no node {wrong}"):
+            robust(model, data, labelled=[wrong])
+    for nothing in (None, "data"):
+        with pytest.raises(gcnproof.InputError, match="no Data object\n  help: give the Data object that the module is called with"):
+            robust(model, nothing)
+    y, data.y = data.y, None
+    with pytest.raises(gcnproof.InputError, match="no labels, `data.y`, and kind='hinge' needs one for each of the nodes\n  help: .*'hinge-unlabelled'"):
+        loss_of("hinge")(model, data, [0])
+    with pytest.raises(gcnproof.InputError, match=r"labelled says whose to use\n  help: .*labelled=\[\]"):
+        robust(model, data, labelled=[0])
+    assert robust(model, data, labelled=[]) == robust(model, data) >= 0
+    data.y = y
     data.y[3] = -1
     with pytest.raises(gcnproof.InputError, match="no label"):
         loss_of("hinge")(model, data, [0, 3])

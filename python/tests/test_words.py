@@ -61,6 +61,25 @@ def _columns(graph):
         (lambda v: v.certify(1, "1%"), "q='1%': a text\n  help: say q=0.01"),
         (lambda v: v.certify("12", 1), "Q='12': a text\n  help: give the number: 12"),
         (lambda v: v.certify(1, np.ones(9)), r"q is an array of float64.*\n  help: .*array.astype\(int\)"),
+        (lambda v: v.certify(1, [0.5] * 9), r"q is an array of float64.*\n  help: .*shares of n attributes .* np.where\(q > 0, np.maximum\(1, q \* n\), 0\)"),
+        (lambda v: v.certify(1, 1, nodes="test"), "nodes='test': a text\n  help: give the mask itself, nodes=data.test_mask where the data has one"),
+        (lambda v: v.certify(1, 1, nodes="test_idx"), "help: give the array itself, such as nodes=data.test_idx"),
+        (lambda v: gcnproof.Categories(4, 1, [range(0, 3)]), r"the groups stand where direction is expected\n  help: say groups=\[range\(0, 3\)\]"),
+        (lambda v: gcnproof.Categories(4, [range(0, 3)]), "the groups stand where q is expected"),
+        (lambda v: v.graph.grouped(range(0, 3)), r"one group, and a list of groups is meant\n  help: give groups=\[range\(0, 3\)\]"),
+        (lambda v: v.graph.grouped([(0, 3), (3, 6)]), r"limits, and not the attributes.*\n  help: give groups=\[range\(0, 3\), range\(3, 6\)\]"),
+        (lambda v: v.graph.grouped([(0, 2), (3, 5)]), r"limits, .*\n  help: give groups=\[range\(0, 3\), range\(3, 6\)\]"),
+        (lambda v: gcnproof.Graph("graph.npz"), r"'graph.npz' is the path of a file.*\n  help: of a file: Graph.load\(path\)"),
+        (lambda v: gcnproof.certify(v.network, gcnproof.Graph(v.graph.adjacency, v.graph.attributes, directed=True), 1, 1), r"read with directed=True.*\n  help: read it without"),
+        (lambda v: v.collective([1], 1, radii=v.radius(Edges(remove=1), **QUIET)), "radii: they are numbers of changed edges"),
+        (lambda v: gcnproof.train([v.graph], "ce"), "these are graphs\n  help: train in PyTorch Geometric, with gcnproof.torch.RobustLoss"),
+        (lambda v: Edges("insert", 1), r"help: say how many: Edges\(insert=1\)"),
+        (lambda v: v.certify(Q=2.0, q=1), "Q=2.0\n  help: say Q=2"),
+        (lambda v: v.certify(Q="2", q=1), "Q='2'\n  help: say Q=2"),
+        (lambda v: v.certify(1, 1, nodes=np.where(np.ones(9))), r"help: a tuple of one array: give nodes\[0\]"),
+        (lambda v: gcnproof.Execution(unit_roundoff=1e-3), r"unit_roundoff=0.001\n  help: give a power of two"),
+        (lambda v: v.certify(gcnproof.Categories(groups=[range(0, 3)])), "Q is missing\n  help: say how many categories may be changed"),
+        (lambda v: gcnproof.Graph.from_data([]), r"a list is no Data object\n  help: .*Batch.from_data_list"),
         (lambda v: gcnproof.Graph.from_data(5), "the data has no x"),
         (lambda v: v.certify(1, -0.1), "q=-0.1: it is less than 0\n  help: give a float from 0 to 1, or an int"),
         (lambda v: v.certify(1, 2.0), "q=2.0: a share of the attributes is a float below 1.*\n  help: say q=2"),
@@ -252,6 +271,8 @@ def test_an_argument_of_another_call(verifier):
         verifier.certify(insert=1)
     with pytest.raises(TypeError, match=r"Categories\(Q=…, q=…, groups=…\) is meant"):
         verifier.certify(1, 1, groups=[[0, 1]])
+    with pytest.raises(TypeError, match="'expect_Q': Q is meant"):
+        verifier.check("proofs.jsonl", expect_Q=1)
     with pytest.raises(gcnproof.InvalidNetwork, match="layers are a list of Layer objects"):
         gcnproof.Network(5)
 

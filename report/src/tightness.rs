@@ -113,9 +113,25 @@ fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> GapSpan {
 fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: &GapSpan) -> Sheet {
     let title = format!("How tight each bound is: {}", group.name);
     if known.is_empty() {
-        let why = "No class pair with a known exact margin: `gcnproof study` samples some, and `gcnproof validate … --out \
-                   pairs.parquet` adds those of LP, ILP and MILP solvers.";
-        return Sheet::missing(3, &title, why);
+        if group.removals {
+            return Sheet::missing(
+                3,
+                &title,
+                "Bounds of class pairs are compared for flips of attributes, not for changed edges.",
+            );
+        }
+        let why = match group.pairs.is_empty() {
+            true => {
+                "No class pairs were given: rows of `certify`, with --minimize as well, do not have the bounds of a pair \
+                 beside its exact margin"
+            }
+            false => "No class pair has a known exact margin",
+        };
+        let why = format!(
+            "{why}. `gcnproof study` samples some, and `gcnproof validate … --out pairs.parquet` adds those of LP, ILP and \
+             MILP solvers."
+        );
+        return Sheet::missing(3, &title, &why);
     }
     let mut numbers = Numbers::new(&["model", "node", "class", "exact", "number", "value", "distance"]);
     for (row, truth) in known {
@@ -140,9 +156,10 @@ fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: 
     let mut plots: Vec<Plot> = drawn.iter().map(|strip| plot(strip, span)).collect();
     plots.push(truths(known, span.truth.0, span.truth.1));
     let global = group.pairs_global.map_or(String::new(), |q| format!(" at Q = {q}"));
+    let zero = if span.zero { "; “0” is at most 10⁻⁶" } else { "" };
     let mut caption = format!(
         "{} class pairs of a sample{global} whose exact worst-case margin m is known (of {} measured). Each strip: the \
-         distance of one number from m, on a logarithmic axis; “0” is at most 10⁻⁶. Every bound is below m and every attack \
+         distance of one number from m, on a logarithmic axis{zero}. Every bound is below m and every attack \
          above it; the narrower the strip, the fewer nodes stay undecided. Last: m itself, a pair is robust if it is \
          positive.",
         known.len(),
@@ -170,7 +187,9 @@ fn plot(strip: &Strip, span: &GapSpan) -> Plot {
     let (zero, counts) = strip.counts(span);
     let all = strip.distances.len();
     let label = |at: i32| if at % 2 == 0 { power(at / 2) } else { String::new() };
-    let names = std::iter::once("0".to_string()).chain((span.first..=span.last + 1).map(label)).collect();
+    // Where nothing is zero the axis begins behind it.
+    let zero_label = if span.zero { "0" } else { "" };
+    let names = std::iter::once(zero_label.to_string()).chain((span.first..=span.last + 1).map(label)).collect();
     let mut x = Axis::named("distance from the exact margin (logits)", names);
     x.range = (if span.zero { -0.6 } else { 0.8 }, counts.len() as f64 + 1.2);
     let y = Axis { unit: " %", ..Axis::linear("class pairs", 0.0, 1.1 * span.most.max(1.0)) };

@@ -162,8 +162,12 @@ impl Question<'_> {
         let settings =
             Settings { rows: self.rows, attacked_nodes: self.attacked_nodes, swaps: self.swaps, ..Settings::default() };
         let work = Collective::new(certifier, &nodes, settings).map_err(|error| {
-            let help = "ask about single nodes with certify, or give a model of 0/1 attributes and read the graph \
-                        with --binarize";
+            let help = match error {
+                ProblemError::Normalised { .. } => {
+                    "ask about single nodes with certify, or give a model of 0/1 attributes and read the graph with --binarize"
+                }
+                _ => "ask about single nodes with certify",
+            };
             miette!(help = help, "{error}")
         })?;
         let mut before: Vec<Flip> = Vec::new();

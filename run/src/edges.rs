@@ -32,6 +32,9 @@ pub fn problem(run: &Run, graph: &Graph, network: &Network, budget: EdgeBudget) 
                 "attacks on edges are not available for such rows: ask about flips of attributes (-Q, -q), or give a \
                  model of 0/1 attributes and read the graph with --binarize"
             }
+            EdgeError::Problem(ProblemError::Categories { .. }) => {
+                "changed edges leave attributes as they are: give the graph without groups (`attr_groups`)"
+            }
             EdgeError::Directed { .. } => {
                 "give a model that adds self-loops (gcn), sums or averages; or leave directed edges out"
             }

@@ -44,7 +44,7 @@ pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<(Graph,
 }
 
 /// What helps where files stand in each other's places.
-const ORDER: &str = "the graph comes first, then the model";
+const ORDER: &str = "the graph comes first, then the model, and of `check` the proofs behind them";
 
 /// Why a folder is no file; that of `partition` has several.
 fn folder(path: &Path, what: &str) -> miette::Report {

@@ -39,8 +39,22 @@ impl KnownRadii {
             ));
         }
         let run = Sidecar::load(path)?.map_or(Value::Null, |sidecar| sidecar.fingerprint);
-        if !matches!(Description::read(&run), Ok(Description::Radius(_))) {
-            return Err(unknown(&name));
+        match Description::read(&run) {
+            Ok(Description::Radius(_)) => {}
+            Ok(Description::RadiusEdges(_)) => {
+                return Err(miette!(
+                    help = "give radii of flips (`gcnproof radius` without --edges), or leave --radii out",
+                    "{name}: the radii are numbers of changed edges, and one attack flips attributes"
+                ));
+            }
+            Ok(_) => {
+                let command = run["command"].as_str().and_then(|command| command.split(' ').next()).unwrap_or_default();
+                return Err(miette!(
+                    help = "give a file that `gcnproof radius` wrote, or leave --radii out",
+                    "{name}: holds results of `gcnproof {command}`, and radii are meant"
+                ));
+            }
+            Err(_) => return Err(unknown(&name)),
         }
         Ok(KnownRadii { name, run, rows: gcnproof_results::read(path, RadiusRecord::SCHEMA)? })
     }

@@ -118,9 +118,6 @@ impl Training<'_> {
     /// If the settings make no sense, or a file cannot be written or continued.
     pub fn execute(&self, host: &dyn Host) -> Result<Option<Trained>> {
         self.settings.check()?;
-        for note in &self.split.notes {
-            host.note(&format!("note: {note}"));
-        }
         let checkpoint = self.files.checkpoint();
         let identity = TrainingRun {
             graph: self.graph.digest().to_string(),
@@ -131,6 +128,9 @@ impl Training<'_> {
             settings: self.settings.clone(),
         };
         let mut trainer = Trainer::new(self.graph, &self.budget, &self.split, self.settings.clone(), &self.rules)?;
+        for note in &self.split.notes {
+            host.note(&format!("note: {note}"));
+        }
         if self.files.resume {
             trainer.load(&checkpoint, &identity)?;
             host.note(&format!("resuming after iteration {}", trainer.iteration()));

@@ -277,13 +277,15 @@ impl Words {
     }
 
     fn flips(&self, global: u64, ids: &Ids) -> Result<Attack, String> {
-        let attributes = ids.graph.attributes.columns;
+        let attributes = ids.graph.own_attributes();
+        // Where categories are changed, a share is one of their groups.
+        let entries = ids.graph.categories.as_ref().map_or(attributes, |categories| categories.group_count());
         let mut locals = self.locals("local-file", ids.count())?;
         let mut uniform = 0;
         match (&locals, self.get("local")) {
             (Some(_), Some(_)) => return Err("-q and --local-file contradict each other: give one of them".into()),
             (Some(_), None) => {}
-            (None, text) => uniform = local(text.unwrap_or("1%"), attributes)?,
+            (None, text) => uniform = local(text.unwrap_or("1%"), entries)?,
         }
         ids.freeze(self.get("freeze-nodes"), &mut locals, uniform)?;
         let frozen = self

@@ -348,6 +348,14 @@ fn wrong_files() -> Bench {
         );
     }
     bench.done("radius cora.npz gcn.safetensors -q 1 --max-Q 1 --nodes 0-9 --out radii.csv");
+    bench.done("radius cora.npz gcn.safetensors --edges remove --max-E 1 --nodes 0-9 --out edge_radii.csv");
+    bench.write("low.npy", &doubles(&[2], &[0.0, 0.0]));
+    bench.write("only_high.npz", &npz(&[("high", doubles(&[2], &[1.0, 1.0]))]));
+    bench.write("one_range.npz", &npz(&[("low", doubles(&[], &[0.0])), ("high", doubles(&[], &[1.0]))]));
+    bench.write(
+        "no_attributes_of_graphs.npz",
+        &npz(&[("edge_index", edges(&[0, 1, 1, 0])), ("y", integers(&[0])), ("batch", integers(&[0, 0]))]),
+    );
     std::fs::create_dir(bench.path("proved")).unwrap();
     bench.write("proved/Q-5.jsonl", b"{\"header\":{}}\n");
     more_wrong_files(&bench);
@@ -472,7 +480,9 @@ const TABLE: &[(&str, &str)] = &[
     ("edges that are listed twice", "certify repeated.npz gcn.safetensors -Q 1"),
     ("no attributes", "certify no_attributes.npz gcn.safetensors -Q 1"),
     ("the same, looked at", "inspect no_attributes.npz"),
+    ("no attributes of graphs", "certify no_attributes_of_graphs.npz readout.safetensors -Q 1"),
     ("a part where the whole is needed", "inspect parts/part-0.npz"),
+    ("edges of a part", "certify parts/part-0.npz gcn.safetensors --edges remove -E 1"),
     ("the folder of parts", "certify parts gcn.safetensors -Q 1"),
     ("a folder", "certify folder.csv gcn.safetensors -Q 1"),
     ("a part with too small a halo", "certify parts/part-1.npz gcn.safetensors -Q 1"),
@@ -492,6 +502,8 @@ const TABLE: &[(&str, &str)] = &[
     ("groups as lists", "certify group_lists.npz gcn.safetensors -Q 1"),
     ("groups of names", "certify group_names.npz gcn.safetensors -Q 1"),
     ("additions of categories", "certify categories.npz plain.npz -Q 1 --flips add"),
+    ("edges beside categories", "certify categories.npz plain.npz --edges remove -E 1"),
+    ("one attack on categories", "collective categories.npz plain.npz -q 1 --budgets 1"),
     ("the graph of a model of nodes", "explain small.npz plain.npz --graph 1"),
     ("no edges", "certify no_edges.npz gcn.safetensors -Q 1"),
     ("the same, looked at", "inspect no_edges.npz"),
@@ -573,6 +585,11 @@ const TABLE: &[(&str, &str)] = &[
     ("local budgets twice", "certify cora.npz gcn.safetensors -Q 1 -q 2 --local-file three_budgets.txt"),
     ("a budget that is too large", "certify cora.npz gcn.safetensors -Q 99999999999999999999999"),
     ("no budget", "certify cora.npz gcn.safetensors"),
+    ("ranges as one array", "certify small.npz plain.npz -Q 1 --ranges low.npy"),
+    ("ranges without a lower limit", "certify small.npz plain.npz -Q 1 --ranges only_high.npz"),
+    ("one range for all attributes", "certify small.npz plain.npz -Q 1 --ranges one_range.npz"),
+    ("ranges in a word", "certify small.npz plain.npz -Q 1 --ranges minmax"),
+    ("ranges without a number", "certify small.npz plain.npz --ranges observed"),
     ("a budget below 0", "certify cora.npz gcn.safetensors -Q -1"),
     ("a local budget below 0", "certify cora.npz gcn.safetensors -Q 1 -q -1%"),
     ("a share of more than 1", "certify cora.npz gcn.safetensors -Q 1 -q 1.5"),
@@ -687,6 +704,7 @@ const TABLE: &[(&str, &str)] = &[
         "collective cora.npz gcn.safetensors -q 2 --budgets 5 --nodes 0-9 --radii radii.csv",
     ),
     ("a node without a radius", "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-10 --radii radii.csv"),
+    ("radii in edges", "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --radii edge_radii.csv"),
     (
         "verdicts in the place of radii",
         "collective cora.npz gcn.safetensors -q 1 --budgets 5 --nodes 0-9 --radii done.csv",
@@ -808,6 +826,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a question without a budget", "check cora.npz gcn.safetensors done.jsonl --nodes 0-9"),
     ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
     ("results as JSON lines", "check cora.npz gcn.safetensors rows.jsonl -Q 1"),
+    ("`--expect` of `check`", "check cora.npz gcn.safetensors done.jsonl --expect 1"),
     ("a graph in the place of proofs", "check cora.npz gcn.safetensors cora.npz -Q 1"),
     ("the folder of `collective`", "check cora.npz gcn.safetensors proved -Q 5 --bound 4"),
     ("proofs with a byte order mark", "check cora.npz gcn.safetensors marked.jsonl -Q 1"),
@@ -1421,6 +1440,30 @@ fn logits_tell_whose_network_it_is() {
     bench.done("train small.npz --loss ce --epochs 2 --split 1 --out ours.safetensors");
     assert!(!joined(&bench.run("inspect small.npz ours.safetensors").stderr).contains("activation"));
     assert!(include_str!("../../../README.md").contains("--logits"));
+}
+
+/// A share is one of what the file has: columns that were made of numbers or of categories do not count.
+#[test]
+fn shares_are_of_groups_and_of_attributes_of_the_file() {
+    let bench = Bench::new();
+    let weights = [0.5, -0.25, 1.0, 0.75, -0.5, 0.25, 0.5, -1.0];
+    bench.write("m.npz", &npz(&[("W1", doubles(&[4, 2], &weights)), ("W2", doubles(&[2, 2], &weights[..4]))]));
+    let edges = npy("<i8", &[2, 2], &[0i64, 1, 1, 0].map(i64::to_le_bytes).concat());
+    let attributes = |second: f64| doubles(&[2, 4], &[1.0, 0.0, 1.0, 0.0, 0.0, second, 0.0, 1.0]);
+    let groups = ("attr_groups", integers(&[0, 0, 1, 1]));
+    bench.write("groups.npz", &npz(&[("edge_index", edges.clone()), ("x", attributes(1.0)), groups]));
+    bench.write("numbers.npz", &npz(&[("edge_index", edges), ("x", attributes(0.3))]));
+    let told = bench.done("certify groups.npz m.npz -Q 1 -q 50% --proofs p.jsonl");
+    assert!(
+        told.contains("Q = 1 changes in all, q = 1 per node; each puts another category in the place of"),
+        "{told}"
+    );
+    assert!(
+        bench.done("check groups.npz m.npz p.jsonl -Q 1 -q 50%").contains("question    Q = 1 flips in all, q = 1 per")
+    );
+    assert!(bench.done("explain groups.npz m.npz --node 0 -Q 1").contains("budget: 1 changes of categories in all"));
+    let asked = bench.run("check numbers.npz m.npz p.jsonl -Q 1 -q 50%");
+    assert!(text(&asked.stdout).contains("question    Q = 1 flips in all, q = 2 per node"), "{}", text(&asked.stdout));
 }
 
 #[test]

@@ -368,6 +368,8 @@ fn what_does_not_fit_is_refused_with_its_remedy() {
     let [proofs, more, out] = ["0p.jsonl", "1p.jsonl", "out.jsonl"].map(|name| folder.word(name));
     let second_part = folder.word("parts/part-1.npz");
     let nodes = ["--nodes", "0-299"];
+    let told = gcnproof(&[&["certify", &part, MODEL, "-Q", "1"][..], &nodes].concat());
+    assert!(String::from_utf8_lossy(&told.stderr).contains("note: other parts answer for"), "{told:?}");
     done(&[&["certify", &part, MODEL, "-Q", "1", "--out", &first, "--proofs", &proofs][..], &nodes].concat());
     done(&[&["certify", &second_part, MODEL, "-Q", "1", "--out", &second, "--proofs", &more][..], &nodes].concat());
     done(&[&["certify", &second_part, MODEL, "-Q", "2", "--out", &other][..], &nodes].concat());

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import switch, whole
 from ..errors import UnsupportedModel, warn
 from ..network import Network
 from ..normalisation import Division, note
@@ -105,7 +106,8 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     """
     from .native import evaluator
 
-    reading = read(model, data, call, directed=directed)
+    whole(seed, "seed", "")
+    reading = read(model, data, call, directed=switch(directed, "directed"))
     inputs, division = reading.inputs, reading.division
     graph = inputs.graph(reading.network.has_readout)
     # A copy in float64 divides in float64.

@@ -120,6 +120,8 @@ def _shaped(name: str) -> Any:
         # A tensor without numbers tells the shape.
         result = getattr(torch.empty(tuple(tensor.shape), device="meta"), name)(*args, **kwargs)
         if tuple(result.shape) != tuple(tensor.shape):
+            if tuple(tensor.shape) == (*result.shape, 1):
+                raise Unhandled("one output that decides by its sign has no logit for each class; return `torch.cat([0 * z, z], dim=1)` of it, nodes × 2")
             raise Unhandled("nodes and units change their places; keep tensors of nodes × units")
         return tensor
 

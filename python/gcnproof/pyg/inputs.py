@@ -41,10 +41,12 @@ class Inputs:
         """The graph of these parts; with a readout its graphs are classified, and otherwise its nodes."""
         targets = int(self.batch[-1]) + 1 if readout else len(self.batch)
         if self.labels is not None and len(self.labels) != targets:
-            what = "graph" if readout else "node"
+            what, other = ("graph", "node") if readout else ("node", "graph")
+            pools = f"pools the nodes of each graph, and classifies {targets} graphs" if readout else f"does not pool the nodes of each graph, and classifies {targets} nodes"
             raise InvalidData(
-                f"`data.y` has {len(self.labels)} entries, but there are {targets} {what}s. Remedy: one class for each {what}, below 0 where there is no label; "
-                "`data.y = None` for no labels"
+                f"`data.y` has {len(self.labels)} labels, one for each {other}, but the module {pools}. Remedy: one class for each {what}, below 0 "
+                f"where there is no label, or `data.y = None` for no labels; {'a module without a readout' if readout else 'a readout such as global_add_pool'}, if {other}s "
+                "are to be classified"
             )
         graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None, directed=self.directed)
         return graph if self.normalised is None else graph._divided(Division(self.normalised))
@@ -115,7 +117,9 @@ def read_data(data: Any, directed: bool = False) -> Inputs:
         raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
     if hasattr(data, "node_types"):
         raise InvalidData("the graph has several types of nodes (HeteroData): only graphs with one type are certified; `data.to_homogeneous()` may help")
-    if isinstance(data, (torch.Tensor, np.ndarray)) or type(data).__module__.startswith("networkx"):
+    if type(data).__module__.startswith("networkx"):
+        raise InvalidData("a networkx graph is no Data object. Remedy: `data = torch_geometric.utils.from_networkx(graph)`, with the attributes of all nodes as `data.x`")
+    if isinstance(data, (torch.Tensor, np.ndarray)):
         raise InvalidData(f"{type(data).__name__} is no graph with attributes: give a Data object with `x` and `edge_index`")
     if hasattr(data, "__next__"):
         raise InvalidData(f"a {type(data).__name__} can be read once, and graphs are read several times. Remedy: give a list, `list(…)`")
@@ -281,8 +285,8 @@ def _labels(y: Any, nodes: int, graphs: int) -> np.ndarray | None:
     if y.numel() not in (nodes, graphs):
         shape = " × ".join(map(str, y.shape)) or "1"
         raise InvalidData(
-            f"`data.y` has {shape} entries, but the graph has {nodes} nodes. Remedy: one class for each node, below 0 where there is no label; "
-            "`data.y = None` for no labels"
+            f"`data.y` has {shape} entries, but {'the graph has' if graphs == 1 else f'the {graphs} graphs have'} {nodes} nodes. Remedy: one class for each "
+            f"{'node' if graphs == 1 else 'graph, or for each node where nodes are classified'}, below 0 where there is no label; `data.y = None` for no labels"
         )
     if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         raise InvalidData(
@@ -352,9 +356,9 @@ def warn_of_precision(model: Any) -> None:
     for name, parameter in model.named_parameters() if isinstance(model, torch.nn.Module) else ():
         if parameter.dtype in short:
             warn(
-                f"model.{name} is {parameter.dtype}: what is certified is the network with these very weights in exact arithmetic; a module that computes in 16 "
-                "bits rounds so coarsely that this says little about it. If it runs in float32, give `model.float()`; if in bfloat16, say "
-                "deployed=gcnproof.Execution(unit_roundoff=2**-8)"
+                f"model.{name} is {parameter.dtype}: unless `deployed` says otherwise, the network has these very weights and computes in exact arithmetic; a module that "
+                "computes in 16 bits rounds so coarsely that this says little about it. If it runs in float32, give `model.float()`; what flips do to it in bfloat16 is "
+                "decided by certify and radius with deployed=gcnproof.Execution(unit_roundoff=2**-8)"
             )
             return
 

@@ -112,10 +112,12 @@ class Recorder:
                     kind,
                 )
             if isinstance(result, (tuple, list)):
-                at = next((at for at, one in enumerate(result) if isinstance(one, Recorded) and len(one.shape) == 2 and one.shape[0] in (self.nodes, self.graphs)), 0)
+                fit = [at for at, one in enumerate(result) if isinstance(one, Recorded) and len(one.shape) == 2 and one.shape[0] in (self.nodes, self.graphs)]
+                others = "".join(f" or `[{at}]` ({result[at].shape[1]} classes)" for at in fit[1:])
+                first = f" ({result[fit[0]].shape[1]} classes)" if others else ""
                 raise UnsupportedModel(
                     f"The model returns a {kind} of {len(result)}, not the logits alone. Remedy: say which of them are the logits: "
-                    f"`call=lambda model, data: model(data.x, data.edge_index)[{at}]`.",
+                    f"`call=lambda model, data: model(data.x, data.edge_index)[{fit[0] if fit else 0}]`{first}{others}.",
                     kind,
                 )
             raise UnsupportedModel(
