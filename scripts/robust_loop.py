@@ -71,10 +71,10 @@ def stages(options: argparse.Namespace) -> list[tuple[str, float, int, gcnproof.
     return result
 
 
-def train(model: torch.nn.Module, data: Data, plan: list, batch: int = 20) -> tuple[float, int]:
+def train(model: torch.nn.Module, data: Data, plan: list, batch: int = 20, decay: float = 1e-5) -> tuple[float, int]:
     """The loop: seconds and steps."""
     labelled, everybody = torch.nonzero(data.train_mask).flatten(), torch.arange(data.num_nodes)
-    optimizer = torch.optim.Adam(model.parameters(), weight_decay=1e-5)
+    optimizer = torch.optim.Adam(model.parameters(), weight_decay=decay)
     begun, steps = time.perf_counter(), 0
     model.train()
     for name, rate, epochs, robust in plan:
@@ -127,9 +127,9 @@ def networks(options: argparse.Namespace) -> None:
             torch.manual_seed(seed)
             # By cross entropy as `gcnproof train --loss ce` does it.
             plan = [("cross entropy", 0.01, 150, None)] if training == "standard" else stages(options)
-            model = MODELS[options.model](sizes, dropout=0.5 if training == "standard" else 0.0)
+            model = MODELS[options.model](sizes, dropout=0.5 if training == "standard" else options.dropout)
             where = "cuda" if options.gpu else "cpu"
-            seconds, steps = train(model.to(where), data.clone().to(where), plan)
+            seconds, steps = train(model.to(where), data.clone().to(where), plan, decay=1e-5 if training == "standard" else options.weight_decay)
             model.cpu()
             line = {"graph": options.graph.stem, "model": options.model, "normalised": options.normalised, "settings": options.settings,
                     "seed": seed, "training": training, "steps": steps, "ms": 1000 * seconds / steps}
@@ -332,6 +332,8 @@ def main() -> None:
     parser.add_argument("--ramp", type=int, default=1, help="budgets up to Q, one after the other")
     parser.add_argument("--rate", type=float, default=0.005)
     parser.add_argument("--weight", type=float, default=0.2)
+    parser.add_argument("--dropout", type=float, default=0.0, help="of the module, in the cross entropy")
+    parser.add_argument("--weight-decay", type=float, default=1e-5)
     parser.add_argument("--margin-unlabelled", type=float, default=None)
     parser.add_argument("--kind", choices=["hinge", "hinge-unlabelled"], default="hinge-unlabelled")
     parser.add_argument("--bound", choices=["paper", "anchored"], default="paper")

@@ -25,7 +25,6 @@ from .errors import InputError, UnsupportedModel, warn
 from .network import Network
 from .pyg import read
 from .pyg.inputs import Call, batched, copied, unwrapped
-from .pyg.native import evaluator
 from .pyg.traced import Traced, leaves, obstacle, remade
 from .selection import selected
 
@@ -152,13 +151,7 @@ class _Reading:
         if not isinstance(model, torch.nn.Module):
             raise UnsupportedModel(f"a {type(model).__name__} is not a torch.nn.Module: give the model itself")
         found = read(model, data, loss._call, traced=True)
-        if found.division is not None or found.inputs.normalised is not None:
-            raise InputError(
-                "the rows of the attributes are divided by their sums, for which there is no loss yet",
-                "train on 0/1 attributes as they are: `data.x = (data.x > 0).float()`, without T.NormalizeFeatures()",
-            )
-        graph = found.inputs.graph(found.network.has_readout)
-        found.compare(evaluator(graph, found.network))
+        graph = found.compared_graph()
         # As the native code has them: each layer behind those that it reads.
         self.arrays = [found.arrays[layer.name] for layer in found.network._sorted()]
         self.made = [array.made for weights, bias in self.arrays for array in (*weights, bias) if isinstance(array, Traced)]

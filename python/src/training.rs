@@ -92,14 +92,9 @@ impl Certificates {
         charging: Charging,
         threads: Option<usize>,
     ) -> PyResult<Certificates> {
-        let refused = |message: &str| wrong(py, message, "train on 0/1 attributes as they are, against Flips");
-        if graph.0.normalisation().is_some() {
-            return Err(refused(
-                "the rows of the attributes are divided by their sums, for which there is no loss yet",
-            ));
-        }
         if graph.0.categories().is_some() {
-            return Err(refused("the attributes are categories, for which there is no loss yet"));
+            let message = "the attributes are categories, for which there is no loss yet";
+            return Err(wrong(py, message, "train on 0/1 attributes, against Flips"));
         }
         let relaxation = match charging.bound.as_str() {
             "paper" => Relaxation::Paper,
