@@ -247,7 +247,8 @@ impl Certificates {
                 let (from, width) = (&by.weight[term.weight.layer], chain[term.weight.layer].weight.columns());
                 let rows = weight.as_array().shape()[0];
                 let row = |row: usize| &from[(term.weight.row + row) * width + term.weight.column..][..layer.outputs];
-                let values: Vec<f64> = (0..rows).flat_map(row).copied().collect();
+                let mut values = Vec::with_capacity(rows * layer.outputs);
+                (0..rows).for_each(|at| values.extend_from_slice(row(at)));
                 gradients.push(Some(values.into_pyarray(py).reshape(vec![rows, layer.outputs])?));
             }
             let bias = bias.as_ref().map(|bias| {
