@@ -26,7 +26,6 @@ from .graph import Graph
 from .network import Network
 from .pyg import read
 from .pyg.inputs import Call, batched, copied, unwrapped
-from .pyg.native import evaluator
 from .pyg.traced import Traced, leaves, obstacle, remade
 from .selection import check_places, selected
 
@@ -35,6 +34,9 @@ _READINGS = 4
 
 _TOGETHER = 256
 """So many targets are certified at once where no gradient is wanted: Ctrl-C is heard between them."""
+
+_MANY, _NEARLY_ALL = 100, 0.98
+"""Of so many targets nearly all are certified and predicted alike: then the module has collapsed."""
 
 _CLOSE = 1e-9
 """How far numbers that are made again may lie from those that were read, relative to the largest."""
@@ -99,7 +101,8 @@ class RobustLoss:
         """
         data = batched(data)
         reading = self._reading(model, data)
-        return reading.loss(reading.targets(nodes), *self._classes(reading, data, nodes, labelled))
+        targets = reading.targets(nodes)
+        return reading.loss(targets, *self._classes(reading, data, targets, labelled))
 
     def certified(self, model: torch.nn.Module, data: Any, nodes: Any = None) -> float:
         """The share of some nodes, or graphs, that the bound certifies for the class that the module predicts.
@@ -109,8 +112,15 @@ class RobustLoss:
         """
         reading = self._reading(model, batched(data))
         targets = reading.targets(nodes)
-        bounds = [reading.bounds(targets[at : at + _TOGETHER]) for at in range(0, len(targets), _TOGETHER)]
-        return float((np.concatenate(bounds) > 0).mean())
+        parts = [reading.bounds(targets[at : at + _TOGETHER]) for at in range(0, len(targets), _TOGETHER)]
+        bounds, predicted = (np.concatenate(part) for part in zip(*parts))
+        share, alike = float((bounds > 0).mean()), np.bincount(predicted)
+        if len(targets) >= _MANY and min(share, alike.max() / len(targets)) >= _NEARLY_ALL:
+            warn(
+                f"{share:.1%} are certified because the module predicts class {alike.argmax()} for {alike.max() / len(targets):.1%} of them: "
+                "train it by cross entropy alone for a while before the robust term, or give the term a smaller weight"
+            )
+        return share
 
     def _reading(self, model: Any, data: Any) -> _Reading:
         for place, known in enumerate(self._readings):
@@ -122,9 +132,9 @@ class RobustLoss:
         self._readings.append(_Reading(self, model, data))
         return self._readings[-1]
 
-    def _classes(self, reading: _Reading, data: Any, nodes: Any, labelled: Any) -> tuple[list[int], list[bool]]:
+    def _classes(self, reading: _Reading, data: Any, targets: list[int], labelled: Any) -> tuple[list[int], list[bool]]:
         """The class of each target, below 0 for the predicted one, and whether it is a label."""
-        targets, count, what = reading.targets(nodes), reading.count, reading.what
+        count, what = reading.count, reading.what
         y, unlabelled = getattr(data, "y", None), self.kind == "hinge-unlabelled"
         mask = getattr(data, "train_mask", None) if unlabelled and labelled is None else labelled
         known = np.full(count, mask is None and not unlabelled)
@@ -158,13 +168,7 @@ class _Reading:
             raise InputError(f"a {type(data).__name__} is no Data object", "give the Data object that the module is called with")
         check_places(model, data)
         found = read(model, data, loss._call, traced=True)
-        if found.division is not None or found.inputs.normalised is not None:
-            raise InputError(
-                "the rows of the attributes are divided by their sums, for which there is no loss yet",
-                "train on 0/1 attributes as they are: `data.x = (data.x > 0).float()`, without T.NormalizeFeatures()",
-            )
-        graph = found.inputs.graph(found.network.has_readout)
-        found.compare(evaluator(graph, found.network))
+        graph = found.compared_graph()
         # As the native code has them: each layer behind those that it reads.
         self.arrays = [found.arrays[layer.name] for layer in found.network._sorted()]
         self.made = [array.made for weights, bias in self.arrays for array in (*weights, bias) if isinstance(array, Traced)]
@@ -229,12 +233,12 @@ class _Reading:
         like = next((parameter for parameter in model.parameters() if parameter.is_floating_point()), torch.zeros(()))
         return _Loss.apply(self, chosen, *self.numbers()).to(like.device, like.dtype)
 
-    def bounds(self, targets: list[int]) -> np.ndarray:
-        """The smallest bound of each target's margins."""
+    def bounds(self, targets: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest bound of each target's margins, and the predicted classes."""
         with torch.no_grad():
             numbers = self.numbers()
         chosen = {"nodes": targets, "classes": [-1] * len(targets), "labelled": [False] * len(targets)}
-        return self.native.evaluate(self.layers(numbers), chosen, False)[1]
+        return self.native.evaluate(self.layers(numbers), chosen, False)[1:3]
 
     def layers(self, numbers: Any) -> list[Any]:
         """The arrays of all layers, with new numbers for those that are made of parameters."""

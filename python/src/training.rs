@@ -92,14 +92,9 @@ impl Certificates {
         charging: Charging,
         threads: Option<usize>,
     ) -> PyResult<Certificates> {
-        let refused = |message: &str| wrong(py, message, "train on 0/1 attributes as they are, against Flips");
-        if graph.0.normalisation().is_some() {
-            return Err(refused(
-                "the rows of the attributes are divided by their sums, for which there is no loss yet",
-            ));
-        }
         if graph.0.categories().is_some() {
-            return Err(refused("the attributes are categories, for which there is no loss yet"));
+            let message = "the attributes are categories, for which there is no loss yet";
+            return Err(wrong(py, message, "train on 0/1 attributes, against Flips"));
         }
         let relaxation = match charging.bound.as_str() {
             "paper" => Relaxation::Paper,
@@ -252,7 +247,8 @@ impl Certificates {
                 let (from, width) = (&by.weight[term.weight.layer], chain[term.weight.layer].weight.columns());
                 let rows = weight.as_array().shape()[0];
                 let row = |row: usize| &from[(term.weight.row + row) * width + term.weight.column..][..layer.outputs];
-                let values: Vec<f64> = (0..rows).flat_map(row).copied().collect();
+                let mut values = Vec::with_capacity(rows * layer.outputs);
+                (0..rows).for_each(|at| values.extend_from_slice(row(at)));
                 gradients.push(Some(values.into_pyarray(py).reshape(vec![rows, layer.outputs])?));
             }
             let bias = bias.as_ref().map(|bias| {

@@ -28,3 +28,8 @@ def test_molecules(tmp_path, monkeypatch):
     monkeypatch.setenv("GCNPROOF_MUTAG", str(tmp_path / "molecules.npz"))
     text = outputs(run("molecules.ipynb", tmp_path, monkeypatch))
     assert "before" in text and "image/svg+xml" in text and "MB" in text
+
+
+def test_robust_module(tmp_path, monkeypatch):
+    text = outputs(run("robust_module.ipynb", tmp_path, monkeypatch))
+    assert "right and robust" in text and "rejected 0" in text and "text/html" in text and "MB" in text

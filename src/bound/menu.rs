@@ -17,6 +17,7 @@ use crate::number::rounding::{FLOOR, error_of};
 /// A row as a bound sees it: what single flips lose where the entry is 1, each list falling and not rounded below.
 #[derive(Clone, Copy, Debug)]
 pub struct RowLosses<'a> {
+    /// How entries follow from that number.
     pub normalisation: Normalisation,
     /// Number of ones.
     pub count: usize,

@@ -8,7 +8,7 @@ pub mod hidden;
 pub mod layer_bounds;
 pub mod line;
 pub mod losses;
-pub(crate) mod menu;
+pub mod menu;
 pub mod mixture;
 pub mod nested;
 pub(crate) mod path;

@@ -65,6 +65,8 @@ pub struct RowSelection {
     /// The moves that the last selection consists of, one after the other, and where each ends.
     moves: Vec<Flip>,
     ends: Vec<usize>,
+    /// How much of each of them is made.
+    shares: Vec<f64>,
 }
 
 /// A row that waits to be looked at.
@@ -98,6 +100,11 @@ impl RowSelection {
         starts.zip(&self.ends).map(|(start, &end)| &self.moves[start..end])
     }
 
+    /// The same with their shares.
+    pub fn shared_moves(&self) -> impl Iterator<Item = (f64, &[Flip])> {
+        self.shares.iter().copied().zip(self.moves())
+    }
+
     /// The sum of the `global` largest steps of all menus, rounded up: not below the loss of any admissible set; −∞ if there
     /// is none, because the flips that must be made cannot be. `kept` gets the flips
     /// that attain it, up to the gaps between losses and their hulls.
@@ -114,6 +121,7 @@ impl RowSelection {
         self.steps.clear();
         self.moves.clear();
         self.ends.clear();
+        self.shares.clear();
         self.order_rows(space, global, slice, slopes);
         let Some(global) = global.checked_sub(space.decided.least_in_all()) else { return f64::NEG_INFINITY };
         // What the `global` largest steps surely reach: smaller ones do not matter.
@@ -161,11 +169,15 @@ impl RowSelection {
             // Between two corners of the hull the relaxed attacker makes shares of the moves at both.
             let after = row.corners.partition_point(|&corner| row.least + corner < made);
             let corners = row.corners[after.saturating_sub(1)..].iter().take(2).map(|corner| row.least + corner);
+            let below = row.least + row.corners[after.saturating_sub(1)];
+            let span = row.corners.get(after).map_or(0, |corner| row.least + corner - below);
             for corner in corners.filter(|&corner| corner > 0) {
                 let flips: Vec<Flip> = row.flips(corner).collect();
                 if flips.len() == corner {
                     self.moves.extend(flips);
                     self.ends.push(self.moves.len());
+                    let share = if span == 0 { 1.0 } else { (made - below) as f64 / span as f64 };
+                    self.shares.push(if span == 0 || corner > below { share } else { 1.0 - share });
                 }
             }
         }

@@ -81,6 +81,11 @@ impl Selection {
         }
     }
 
+    /// Where rows are normalised: the moves of rows of which shares make up the last selection.
+    pub fn shared_moves(&self) -> impl Iterator<Item = (f64, &[Flip])> {
+        self.rows.shared_moves()
+    }
+
     /// Selects among all flips of the slice's nodes and returns the sum of losses (docs/math.md (1.6)).
     ///
     /// The last selection seeds the next one: if it still fits, the smallest of its losses under the new slopes is

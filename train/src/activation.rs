@@ -182,7 +182,7 @@ impl ActivationBounds {
                         }
                         for pick in picks.row(row) {
                             for (k, a) in self.rows.entries(pick.entry).iter().enumerate() {
-                                column[k * inputs + pick.attribute as usize] += by * (pick.sign * a);
+                                column[k * inputs + pick.attribute as usize] += by * (pick.factor * a);
                             }
                         }
                     }

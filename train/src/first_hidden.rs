@@ -8,6 +8,7 @@ use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::network::Network;
 
+use super::normalised_rows;
 use super::pass::Pass;
 use super::receptive_field::ReceptiveField;
 use super::top_flips::{Entry, Look, Pick, Side, Unit, keep_best};
@@ -24,6 +25,16 @@ impl Picks {
         Picks { offsets: vec![0], picks: Vec::new() }
     }
 
+    /// Appends to the row that is not ended yet.
+    pub(crate) fn push(&mut self, pick: Pick) {
+        self.picks.push(pick);
+    }
+
+    /// Ends a row.
+    pub(crate) fn end_row(&mut self) {
+        self.offsets.push(self.picks.len() as u32);
+    }
+
     pub(crate) fn row(&self, row: usize) -> &[Pick] {
         &self.picks[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
@@ -36,6 +47,14 @@ pub(crate) struct UnitBounds {
     pub(crate) upper: Vec<f64>,
     pub(crate) rise: Picks,
     pub(crate) fall: Picks,
+}
+
+impl UnitBounds {
+    /// Nothing yet, with room for so many rows.
+    pub(crate) fn with_capacity(rows: usize) -> UnitBounds {
+        let (lower, upper) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        UnitBounds { lower, upper, rise: Picks::new(), fall: Picks::new() }
+    }
 }
 
 /// The rows of the `A_k(1)` that a reach needs, over the places of its nodes; nodes without a budget are left out.
@@ -82,9 +101,26 @@ impl Rows {
         &self.values[entry as usize * self.terms..][..self.terms]
     }
 
+    /// The place of an entry's node among those of the reach.
+    #[inline]
+    pub(crate) fn node(&self, entry: u32) -> u32 {
+        self.nodes[entry as usize]
+    }
+
+    /// Flips that a node may contribute to a row, by its place in the reach.
+    #[inline]
+    pub(crate) fn capacity(&self, node: u32) -> usize {
+        self.capacity[node as usize]
+    }
+
+    /// The most flips that any node may contribute.
+    pub(crate) fn largest_capacity(&self) -> usize {
+        self.capacity.iter().copied().max().unwrap_or(0)
+    }
+
     /// The entries of a row.
     #[inline]
-    fn row(&self, row: usize) -> std::ops::Range<u32> {
+    pub(crate) fn row(&self, row: usize) -> std::ops::Range<u32> {
         self.offsets[row]..self.offsets[row + 1]
     }
 }
@@ -198,7 +234,7 @@ impl UnitTerms<'_> {
                     let gain = rise.abs();
                     let there = || present.binary_search(&(d as u32)).is_ok();
                     if permitted && gain > 0.0 && gain >= floor && there() == (sign < 0.0) {
-                        list.push((gain, Pick { attribute: d as u32, entry, sign }));
+                        list.push((gain, Pick { attribute: d as u32, entry, factor: sign }));
                     }
                 }
                 keep_best(list, start, capacity);
@@ -227,14 +263,16 @@ pub(crate) fn first_hidden(
 ) -> UnitBounds {
     let layer = &network.layers()[0];
     let count = reach.nodes(2).len();
-    let (lower, upper) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut found = UnitBounds { lower, upper, rise: Picks::new(), fall: Picks::new() };
+    let mut found = UnitBounds::with_capacity(count);
     if layer.is_linear(unit) && network.depth() == 3 {
         // The line under a unit without activation is the unit itself, and no layer above needs its bounds.
         let values: Vec<f64> = reach.nodes(2).iter().map(|&m| pass.row(2, m as usize)[unit]).collect();
         found.rise.offsets = vec![0; count + 1];
         found.fall.offsets = vec![0; count + 1];
         return UnitBounds { lower: values.clone(), upper: values, ..found };
+    }
+    if graph.normalisation().is_some() {
+        return normalised_rows::first_hidden(graph, network, budget, reach, rows, pass, unit);
     }
     let term = |k: usize| {
         let column: Vec<f64> = (0..layer.inputs()).map(|d| layer.weight.get(k * layer.inputs() + d, unit)).collect();
@@ -260,8 +298,9 @@ pub(crate) fn first_hidden(
             }
             keep_best(&mut best, 0, budget.global());
             kept.picks.extend(best.iter().map(|b| b.1));
-            kept.offsets.push(kept.picks.len() as u32);
-            let change = |pick: &Pick| pick.sign * unit_terms.change(rows.entries(pick.entry), pick.attribute as usize);
+            kept.end_row();
+            let change =
+                |pick: &Pick| pick.factor * unit_terms.change(rows.entries(pick.entry), pick.attribute as usize);
             let moved: f64 = best.iter().map(|(_, pick)| change(pick)).sum();
             if rising { found.upper.push(z + moved) } else { found.lower.push(z + moved) }
         }

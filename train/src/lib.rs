@@ -20,6 +20,7 @@ mod first_hidden;
 pub mod gradient;
 pub mod log;
 pub mod losses;
+mod normalised_rows;
 pub mod objective;
 pub mod pass;
 pub mod published;

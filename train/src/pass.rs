@@ -133,7 +133,8 @@ impl Pass {
             },
         };
         if l == 1 {
-            graph.attributes().row(node).iter().for_each(|&d| take(d as usize, 1.0));
+            let entry = graph.entry(node);
+            graph.attributes().row(node).iter().for_each(|&d| take(d as usize, entry));
         } else {
             let sent = |(i, z): &(usize, &f64)| **z > 0.0 || self.is_linear(l, *i);
             self.row(l, node).iter().enumerate().filter(sent).for_each(|(i, &z)| take(i, z));
@@ -194,7 +195,7 @@ impl Pass {
                     let (k, d) = (at / inputs, at % inputs);
                     for &n in transposed.attributes.row(d).iter().filter(|&&n| reach.needs(1, n as usize)) {
                         let factor = self.dropout.map_or(1.0, |dropout| dropout.factor(1, n as usize, d));
-                        add_scaled(row, factor, sent_by(n as usize, k));
+                        add_scaled(row, factor * graph.entry(n as usize), sent_by(n as usize, k));
                     }
                 });
                 return;

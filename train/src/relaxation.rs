@@ -14,6 +14,7 @@ use gcnproof::internals::bound::attributes::Attributes;
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::bound::selection::{SearchSpace, Selection, Slopes};
 use gcnproof::internals::problem::budget::{Budget, Decided};
+use gcnproof::internals::problem::flip::Flip;
 use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::network::Network;
@@ -21,6 +22,7 @@ use gcnproof::internals::problem::slice::Slice;
 
 use super::activation::Intervals;
 use super::gradient::{add_scaled, dot};
+use super::normalised_rows::changes;
 use super::pass::{Dropout, Pass};
 use super::unit::{anchor, anchor_reverse, line, line_reverse};
 
@@ -51,7 +53,8 @@ pub struct Workspace {
     selection: Selection,
 }
 
-/// A selected flip of a slice: local row, attribute, `+1` for an addition and `−1` for a removal.
+/// A selected flip of a slice: local row, attribute, and by how much the entry changes, `+1` for an addition and `−1` for a
+/// removal where rows are not normalised.
 type Selected = (usize, u32, f64);
 
 /// Everything the reverse pass of one class pair needs.
@@ -67,6 +70,16 @@ struct Tape {
     /// Slopes by node of representation 1.
     slopes: Slopes,
     flips: Vec<Selected>,
+    /// Of normalised rows, where slopes differ for rises and falls.
+    spreads: Vec<Spread>,
+}
+
+/// What a normalised row loses by half the difference of its slopes: `weight · radius·|Σ w_d|` over some attributes, one that is
+/// flipped or all that the row has (docs/math.md (21.4)).
+struct Spread {
+    row: usize,
+    attributes: Vec<u32>,
+    weight: f64,
 }
 
 /// What a loss gains through one target's certificates, by the rows of its slice.
@@ -148,6 +161,7 @@ impl Certificate<'_> {
             coefficient: vec![Vec::new(); depth - 1],
             slopes: Slopes::default(),
             flips: Vec::new(),
+            spreads: Vec::new(),
         };
         tape.phi[depth - 2] = top;
         for l in (2..depth).rev() {
@@ -170,6 +184,10 @@ impl Certificate<'_> {
         let layer = &self.network.layers()[0];
         let space = SearchSpace { graph, layer, budget, decided: &decided, attributes };
         tape.bound -= selection.select(&space, slice, &tape.slopes);
+        if graph.normalisation().is_some() {
+            self.push_rows(slice, selection, &mut tape);
+            return tape;
+        }
         for loss in selection.flips() {
             let (node, attribute) = (loss.flip.node, loss.flip.attribute);
             let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
@@ -180,6 +198,31 @@ impl Certificate<'_> {
         // The order in which the search finds flips depends on the seed of its threshold.
         tape.flips.sort_unstable_by_key(|flip| (flip.0, flip.1));
         tape
+    }
+
+    /// Where rows are normalised, what the selected moves of rows change: nearly every attribute of these rows (docs/math.md (21.3)).
+    fn push_rows(&self, slice: &Slice, selection: &Selection, tape: &mut Tape) {
+        for (share, flips) in selection.shared_moves() {
+            let Some(node) = flips.first().map(|flip| flip.node) else { continue };
+            let has = |flip: &&Flip| self.graph.attributes().contains(node as usize, flip.attribute);
+            let (removed, added): (Vec<&Flip>, Vec<&Flip>) = flips.iter().partition(has);
+            let [added, removed] =
+                [added, removed].map(|flips| flips.iter().map(|f| f.attribute).collect::<Vec<u32>>());
+            if let Some(row) = slice.position(node).filter(|_| share > 0.0) {
+                changes(self.graph, node as usize, &added, &removed, share, |attribute, change| {
+                    tape.flips.push((row, attribute, change));
+                });
+                if tape.radius.is_empty() {
+                    continue;
+                }
+                let present = self.graph.attributes().row(node as usize);
+                let after = self.graph.normalisation().entry(present.len() + added.len() - removed.len());
+                let weight = share * (self.graph.entry(node as usize) - after).abs();
+                tape.spreads.push(Spread { row, attributes: present.to_vec(), weight });
+                let single = |flip: &Flip| Spread { row, attributes: vec![flip.attribute], weight: share * after };
+                tape.spreads.extend(flips.iter().map(single));
+            }
+        }
     }
 
     /// `a(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ`, and the bias of layer `l`.
@@ -318,7 +361,7 @@ impl Certificate<'_> {
                     add_scaled(&mut change, a, weights(k));
                 }
                 add_scaled(&mut by_centre[range.clone()], seed * sign, &change);
-                if tape.radius.is_empty() {
+                if tape.radius.is_empty() || self.graph.normalisation().is_some() {
                     continue;
                 }
                 // What the flip loses has `radius·|change|` in it.
@@ -334,7 +377,45 @@ impl Certificate<'_> {
                 into.rows.push(((k * inputs) as u32 + d, row.to_vec()));
             }
         }
+        for spread in &tape.spreads {
+            self.spread_reverse(spread, tape, slice, seed, &mut by_radius, into);
+        }
         (by_centre, by_radius)
+    }
+
+    /// Through what a normalised row loses by half the difference of its slopes.
+    fn spread_reverse(
+        &self,
+        spread: &Spread,
+        tape: &Tape,
+        slice: &Slice,
+        seed: f64,
+        by_radius: &mut [f64],
+        into: &mut TargetGradient,
+    ) {
+        let layer = &self.network.layers()[0];
+        let (width, inputs, terms) = (layer.outputs(), layer.inputs(), layer.passing.terms());
+        let mut sum = vec![0.0; terms * width];
+        for &d in &spread.attributes {
+            for (k, sum) in sum.chunks_exact_mut(width).enumerate() {
+                add_scaled(sum, 1.0, layer.weight.row(k * inputs + d as usize));
+            }
+        }
+        let by = seed * spread.weight;
+        for (_, m, entries) in slice.reaching(spread.row) {
+            for (sum, a) in sum.chunks_exact(width).zip(entries) {
+                let slots = by_radius[m * width..][..width].iter_mut().zip(sum);
+                slots.for_each(|(slot, sum)| *slot -= by * a.abs() * sum.abs());
+            }
+        }
+        let radius = &tape.slopes.radius[spread.row * terms * width..][..terms * width];
+        let by_sum = |(&sum, &radius): (&f64, &f64)| if sum == 0.0 { 0.0 } else { -by * radius.copysign(sum) };
+        let by_sum: Vec<f64> = sum.iter().zip(radius).map(by_sum).collect();
+        for &d in &spread.attributes {
+            for (k, row) in by_sum.chunks_exact(width).enumerate() {
+                into.rows.push(((k * inputs) as u32 + d, row.to_vec()));
+            }
+        }
     }
 
     fn relax_reverse(

@@ -30,15 +30,15 @@ impl Side {
     }
 }
 
-/// A selected flip: the unit changes by `sign · Σ_k A_k,mn W_k,dj`.
+/// A selected flip: the unit changes by `factor · Σ_k A_k,mn W_k,dj`.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     /// The attribute `d`.
     pub attribute: u32,
     /// Where the entries `A_k,mn` stand among those of all rows.
     pub entry: u32,
-    /// `+1` for an addition, `−1` for a removal.
-    pub sign: f64,
+    /// `+1` for an addition, `−1` for a removal; where rows are normalised, the change of the row's entry.
+    pub factor: f64,
 }
 
 /// One entry of an operator: which, and its value.
@@ -155,7 +155,7 @@ impl<'a> Unit<'a> {
                     return false;
                 }
                 if !present {
-                    list.push((gain, Pick { attribute: d, entry: at.place, sign: 1.0 }));
+                    list.push((gain, Pick { attribute: d, entry: at.place, factor: 1.0 }));
                 }
                 true
             };
@@ -175,7 +175,7 @@ impl<'a> Unit<'a> {
             for &d in self.attributes.row(look.node) {
                 let gain = -size * self.gain(side, d);
                 if gain > 0.0 && gain >= floor && !self.budget.is_frozen(d as usize) {
-                    list.push((gain, Pick { attribute: d, entry: at.place, sign: -1.0 }));
+                    list.push((gain, Pick { attribute: d, entry: at.place, factor: -1.0 }));
                 }
             }
             keep_best(list, start, capacity);

@@ -38,6 +38,21 @@ class Reading:
 
         return compare(self.own, self.inputs, self.final, evaluate, seed)
 
+    def compared_graph(self, seed: int = 0) -> Graph:
+        """The graph, with rows as the module reads them, after the network was compared with the module on it."""
+        from .native import evaluator
+
+        graph = self.inputs.graph(self.network.has_readout)
+        # A copy in float64 divides in float64.
+        compared = graph if self.division is None else graph._divided(Division(64, inside=True))
+        self.compare(evaluator(compared, self.network), seed)
+        if self.inputs.normalised is not None:
+            warn(note("`data.x`", self.inputs.normalised))
+        if self.division is not None:
+            warn(note("`data.x` in the module", self.division.bits))
+            graph = graph._divided(self.division)
+        return graph
+
 
 def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False) -> Reading:
     """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
@@ -104,18 +119,6 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     sum, or the data has no edges. Rows that are divided by their sums, in `data.x` or in the first lines of the module, are recognised
     with a warning (`graph.normalised`).
     """
-    from .native import evaluator
-
     whole(seed, "seed", "")
     reading = read(model, data, call, directed=switch(directed, "directed"))
-    inputs, division = reading.inputs, reading.division
-    graph = inputs.graph(reading.network.has_readout)
-    # A copy in float64 divides in float64.
-    compared = graph if division is None else graph._divided(Division(64, inside=True))
-    reading.compare(evaluator(compared, reading.network), seed)
-    if inputs.normalised is not None:
-        warn(note("`data.x`", inputs.normalised))
-    if division is not None:
-        warn(note("`data.x` in the module", division.bits))
-        graph = graph._divided(division)
-    return graph, reading.network
+    return reading.compared_graph(seed), reading.network

@@ -11,7 +11,7 @@ use gcnproof::internals::problem::layer::{Layer, Term};
 use gcnproof::internals::problem::limits::Watch;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Graph, Network, Operator};
-use gcnproof_files::DenseMatrix;
+use gcnproof_files::{DenseMatrix, Normalisation};
 use gcnproof_train::activation::ActivationBounds;
 use gcnproof_train::losses::Loss;
 use gcnproof_train::objective::{Objective, Terms};
@@ -218,6 +218,17 @@ fn gradients_of_sums_of_terms_are_those_of_finite_differences() {
     check_gradients(sums_of_terms, Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) }));
 }
 
+/// The same with rows that are divided by their sums.
+fn normalised(case: Case) -> Case {
+    Case { graph: case.graph.normalised(Normalisation::Float32), ..case }
+}
+
+#[test]
+fn gradients_of_normalised_rows_are_those_of_finite_differences() {
+    check_gradients(|seed, representations| normalised(chain(seed, representations)), None);
+    check_gradients(|seed, representations| normalised(sums_of_terms(seed, representations)), None);
+}
+
 #[test]
 fn a_gradient_does_not_depend_on_the_threads() {
     let case = sums_of_terms(3, 4);
@@ -311,4 +322,10 @@ fn the_bound_in_the_loss_is_the_certifiers() {
 #[test]
 fn the_bound_of_sums_of_terms_is_the_certifiers() {
     check_bounds(sums_of_terms);
+}
+
+#[test]
+fn the_bound_of_normalised_rows_is_the_certifiers() {
+    check_bounds(|seed, representations| normalised(chain(seed, representations)));
+    check_bounds(|seed, representations| normalised(sums_of_terms(seed, representations)));
 }
