@@ -50,6 +50,7 @@ fuzz_target!(|data: &[u8]| {
             budget,
             classes: Convention::Labels,
             deployed: None,
+            ranges: None,
         };
         Line::Header(header).write(&mut file).expect("a vector takes all bytes");
     }
