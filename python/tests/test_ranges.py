@@ -82,6 +82,14 @@ def test_moves_are_tried_and_witnesses_replayed(seed, tmp_path):
         loaded = gcnproof.load(tmp_path / "rows.parquet", graph=graph)
         assert [row.witness_values for row in loaded] == [row.witness_values for row in results]
         assert "moved" in str(results) and "moved" in repr(loaded)
+        # Proofs answer the question, and no larger one.
+        proofs = tmp_path / "proofs.jsonl"
+        verifier.certify(attack, proofs=proofs, out=tmp_path / "out.parquet", force=True)
+        checked = verifier.check(proofs, attack)
+        assert checked.proved and checked.verdicts == {row.node: "tie" if row.reason == "tie" else row.verdict for row in results}
+        if attack.epsilon is not None and attack.Q != 0:
+            larger = verifier.check(proofs, Ranges(Q=attack.Q, q=attack.q, epsilon=2 * attack.epsilon))
+            assert larger.success is False or not results.robust.any()
         # A radius and a verdict say the same.
         radii = verifier.radius(attack, max_Q=attack.Q) if attack.Q else None
         if radii is not None:
