@@ -14,7 +14,7 @@ from markdown.inlinepatterns import BacktickInlineProcessor, InlineProcessor
 
 # Pages whose code spans may be formulas; of the first ones, indented blocks too.
 DISPLAYED = ("docs/math.md", "docs/errata.md", "docs/collective.md", "docs/edges.md", "docs/guarantee.md")
-PAGES = (*DISPLAYED, "docs/training.md", "check/FORMAT.md", "check/FORMAT-EDGES.md", "check/FORMAT-COLLECTIVE.md")
+PAGES = (*DISPLAYED, "docs/training.md", "check/FORMAT.md", "check/FORMAT-EDGES.md", "check/FORMAT-RANGES.md", "check/FORMAT-COLLECTIVE.md")
 
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵘᵈˡʰᵃᵇᶜ", "0123456789+−=()niTudlhabc"))
 SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₕₖₗₘₙₚₛₜᵢⱼᵣᵤᵥ", "0123456789+−=()aeoxhklmnpstijruv"))

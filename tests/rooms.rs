@@ -31,7 +31,7 @@ const ROOMS: [&str; 11] = [
 const ALONE: [&str; 1] = ["number"];
 
 /// The rooms of `check/src`, folders and single files, from the ground up.
-const CHECK: [&str; 18] = [
+const CHECK: [&str; 19] = [
     "ids",
     "number",
     "verdict",
@@ -42,6 +42,7 @@ const CHECK: [&str; 18] = [
     "rounding",
     "core",
     "edges",
+    "ranges",
     "expand",
     "fast",
     "checker",

@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         budget,
         classes: Convention::Predicted,
         deployed: None,
+        ranges: None,
     };
     Line::Header(header).write(&mut to)?;
     for (node, logits) in logits(&graph, &model).iter().enumerate() {

@@ -21,6 +21,7 @@
 //! | `rounding` | errors of the network as it runs: what a margin must exceed for every execution | yes |
 //! | `core` | the rules in dyadic integers: it alone defines what is accepted | yes |
 //! | [`edges`] | proofs against removed edges: their lines, and the rules in both kinds of numbers | yes |
+//! | [`ranges`] | proofs about attributes that are numbers and are moved within ranges: the rules | yes |
 //! | `expand` | short leaves, and how they become hints | no |
 //! | `fast` | the rules in floats rounded outward: accepts sooner what the core would accept | without `--exact` |
 //! | `checker` | which leaf is judged by what | yes |
@@ -47,6 +48,7 @@ pub mod format;
 mod ids;
 mod number;
 mod question;
+pub mod ranges;
 mod report;
 mod rounding;
 mod statement;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::edges::format::{Candidates, ChangeKind, Changes, Removals};
 use crate::file::{Rejection, Stated, Summary};
-use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local};
+use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local, RangesStatement};
+use crate::number::Interval;
 use crate::question::text::{shown_rules, visible};
 use crate::question::{Attack, Question, Room};
 use crate::verdict::Verdict;
@@ -52,6 +53,10 @@ impl fmt::Display for Summary {
             self.asked(f, question)?;
         }
         match &self.header {
+            Some(Stated::Flips(header)) if header.ranges.is_some() => {
+                self.ranges(f, STATED, &header.budget, header.ranges.as_ref())?;
+                self.shared(f, &header.message_passing, None, header.classes)?;
+            }
             Some(Stated::Flips(header)) => {
                 self.flips(f, STATED, &header.budget)?;
                 self.shared(f, &header.message_passing, header.deployed.as_ref(), header.classes)?;
@@ -162,6 +167,7 @@ impl Summary {
                     writeln!(f, "            as deployed, for every execution in {execution}")?;
                 }
             }
+            Attack::Ranges(budget, ranges) => self.ranges(f, "question", budget, Some(ranges))?,
             Attack::Removals(removals) => self.removals(f, "question", removals)?,
             Attack::Collective { budget, attacked_nodes, bound } => {
                 writeln!(f, "question    are at most {bound} predictions broken by one attack for the whole graph?")?;
@@ -263,6 +269,25 @@ impl Summary {
         Ok(())
     }
 
+    fn ranges(
+        &self,
+        f: &mut fmt::Formatter,
+        start: &str,
+        budget: &BudgetStatement,
+        ranges: Option<&RangesStatement>,
+    ) -> fmt::Result {
+        let (global, local) = (budget.global, self.flips_at_node(budget));
+        writeln!(f, "{start:<12}Q = {global} entries in all, {local}, moved {}", moved(ranges))?;
+        if self.void && start == STATED {
+            let target = self.target();
+            writeln!(f, "            nothing may be moved: this says only which class a {target} has as it is")?;
+        }
+        match budget.frozen_attributes.len() as u128 {
+            0 => Ok(()),
+            count => writeln!(f, "            {}, which are not moved", plural(count, "frozen attribute")),
+        }
+    }
+
     fn flips_at_node(&self, budget: &BudgetStatement) -> String {
         let room = Room::new(budget, self.nodes as u64, self.attributes as u64);
         match (&budget.local, room.smallest) {
@@ -310,6 +335,11 @@ impl Summary {
         };
         let either = format!("a {} keeps {class}, or loses it in the way that is named", self.target());
         let said = match stated {
+            Stated::Flips(header) if header.ranges.is_some() => {
+                let (global, local) = (header.budget.global, self.flips_at_node(&header.budget));
+                let moved = moved(header.ranges.as_ref());
+                format!("whatever attributes are moved {moved}, at most {global} in all ({local}), {either}")
+            }
             Stated::Flips(header) => {
                 let arithmetic = match &header.deployed {
                     Some(deployed) => format!("in every execution in {deployed}"),
@@ -338,6 +368,21 @@ impl Summary {
             }
         };
         format!("{said}; message passing {}.", shown_rules(stated.message_passing()))
+    }
+}
+
+/// To which values attributes are moved.
+fn moved(ranges: Option<&RangesStatement>) -> String {
+    match ranges {
+        Some(RangesStatement::Epsilon(radius)) => {
+            let Interval { lower, upper } = Interval::around(&radius.0);
+            match lower.to_f64() == upper.to_f64() {
+                true => format!("by at most {}", upper.to_f64()),
+                false => format!("by at most about {}", upper.to_f64()),
+            }
+        }
+        Some(RangesStatement::Between(_)) => "within a range for each attribute".into(),
+        None => String::new(),
     }
 }
 

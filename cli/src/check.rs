@@ -34,7 +34,7 @@ pub struct Check {
     graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     model: PathBuf,
-    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md, check/FORMAT-COLLECTIVE.md)
+    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md, check/FORMAT-RANGES.md, check/FORMAT-COLLECTIVE.md)
     proofs: PathBuf,
     #[command(flatten)]
     options: GraphArguments,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
-from .attack import Categories, Edges, Execution, Flips
+from .attack import Categories, Edges, Execution, Flips, Ranges
 from .calls import Call, certify, check, explain, logits, radius
 from .curve import BudgetResult, CollectiveResults, collective
 from .errors import (
@@ -43,15 +43,15 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0, directed: bool = False) -> tuple[Graph, Network]:
+def from_pyg(model: Any, data: Any, *, call: Call = None, seed: int = 0, directed: bool = False, real: bool = False) -> tuple[Graph, Network]:
     """The graph and the network of a PyTorch Geometric module and its Data object.
 
     The network's logits have been compared with the module's own in float64, without flips and on random ones (chosen by `seed`).
-    `call=lambda model, data: model(…)` says how the module is called where its arguments leave that open. Raises UnsupportedModel for an operation that cannot be certified, with its name and the line of your code. `directed=True` keeps edges that have one direction only.
+    `call=lambda model, data: model(…)` says how the module is called where its arguments leave that open. Raises UnsupportedModel for an operation that cannot be certified, with its name and the line of your code. `directed=True` keeps edges that have one direction only, `real=True` attributes that are numbers.
     """
     from .pyg import from_pyg as read
 
-    return read(model, data, call=call, seed=seed, directed=directed)
+    return read(model, data, call=call, seed=seed, directed=directed, real=real)
 
 
 __all__ = [
@@ -77,6 +77,7 @@ __all__ = [
     "Proofs",
     "Radii",
     "Radius",
+    "Ranges",
     "Results",
     "Study",
     "Term",

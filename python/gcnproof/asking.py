@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 
 from . import _native
 from .arguments import path_of, same_file, switch
-from .attack import Edges, Execution, Flips
+from .attack import Edges, Execution, Flips, Ranges
 from .errors import InputError, pythonic, warn
 from .graph import Graph
 from .selection import Subject, chosen, in_words
@@ -60,7 +60,7 @@ class More(Written, total=False):
 class Asked:
     """What is asked of nodes."""
 
-    attack: Flips | Edges
+    attack: Flips | Ranges | Edges
     nodes: Any = None
     class_: str = "predicted"
     complete: bool | None = None
@@ -79,6 +79,8 @@ class Asked:
             switch(self.complete, "complete", "give True for a search without a limit, False for bounds alone, or leave it out")
         if switch(self.minimize, "minimize") and self.complete is not None and not self.complete:
             raise InputError("complete=False together with minimize=True: exact minima need a search, and complete=False excludes it", "leave one of them out")
+        if self.minimize and isinstance(self.attack, Ranges):
+            raise InputError("minimize=True with Ranges: exact minima are found for flips and for edges", "leave it out: verdicts are decided without it")
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, numbers.Real) or not float(limit) >= 0):
             raise InputError(f"time_limit={limit!r}", "give a number of seconds, 0 or more")
@@ -164,6 +166,7 @@ MEANT = {
     "categories": "Categories(Q=…, q=…, groups=…)",
     "candidates_within": "candidates",
     "directed_edges": "directed",
+    **dict.fromkeys(("epsilon", "eps", "ranges", "low", "high", "observed"), "Ranges(epsilon=…), Ranges(low=…, high=…) or Ranges(observed=True)"),
 }
 """What other tools and our own command line call arguments."""
 

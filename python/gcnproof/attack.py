@@ -76,6 +76,7 @@ class Flips:
             "direction": self.direction,
             "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
             "freeze_attributes": selected(self.freeze_attributes, graph.attribute_count, "attributes", "freeze_attributes") or [],
+            "ranges": None,
         }
         if graph._division is not None and not graph._division.clamped and self.direction != "add":
             _check_rows(graph, attack)
@@ -102,6 +103,69 @@ class Categories(Flips):
         super().__post_init__()
         if self.direction != "both":
             raise InputError(f"Categories with direction={self.direction!r}", "a change takes one category and gives another: leave the direction out")
+
+
+@_named(eps="epsilon", lo="low", hi="high", direction="low and high")
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Attributes that are numbers are moved: at most `Q` entries in all and at most `q` in each node, each to any value of its range.
+
+        Ranges(epsilon=0.01)                     # all entries at once, each by at most 0.01
+        Ranges(Q=3, q=1, low=0, high=1)          # at most 3 entries, 1 in each node, each to any value from 0 to 1
+        Ranges(Q=1, q=1, observed=True)          # from the smallest to the largest value that its attribute has somewhere
+
+    `epsilon` is how far an entry may be moved; `low` and `high` are a number each, or one for each attribute, between which all its values lie. `Q` and `q`
+    are as in Flips, and None is no limit; for `radius`, `Q` is the largest that is looked at. Nodes and attributes can be frozen.
+    """
+
+    Q: int | None = None
+    q: Any = None
+    epsilon: float | None = None
+    low: Any = None
+    high: Any = None
+    observed: bool = False
+    freeze_nodes: Any = None
+    freeze_attributes: Any = None
+
+    def __post_init__(self) -> None:
+        if self.Q is not None:
+            whole(self.Q, "Q", "entries")
+        if self.q is not None:
+            local(self.q)
+        said = [name for name, given in (("epsilon", self.epsilon is not None), ("low and high", self.low is not None or self.high is not None), ("observed", switch(self.observed, "observed"))) if given]
+        remedy = "say one of epsilon=0.01, low=… and high=…, and observed=True"
+        if len(said) != 1:
+            raise InputError(f"Ranges with {said[0]} and {said[1]}" if said else "Ranges, but not to which values attributes may be moved", remedy)
+        if (self.low is None) != (self.high is None):
+            raise InputError(f"Ranges with {'high' if self.low is None else 'low'} alone", "give both: low=0, high=1")
+        if self.epsilon is not None:
+            number(self.epsilon, "epsilon")
+
+    def _native(self, graph: Graph) -> dict[str, Any]:
+        limits = None if self.low is None else [_limit(self.low, "low", graph.attribute_count), _limit(self.high, "high", graph.attribute_count)]
+        return {
+            "Q": graph.node_count * graph.attribute_count if self.Q is None else int(self.Q),
+            "q": graph.attribute_count if self.q is None else local(self.q, graph.node_count),
+            "direction": "both",
+            "freeze_nodes": selected(self.freeze_nodes, graph.node_count, name="freeze_nodes") or [],
+            "freeze_attributes": selected(self.freeze_attributes, graph.attribute_count, "attributes", "freeze_attributes") or [],
+            "ranges": {"epsilon": None if self.epsilon is None else number(self.epsilon, "epsilon"), "limits": limits},
+        }
+
+
+def number(value: Any, name: str) -> float:
+    """A number that is finite; of fewer bits it is meant as it is written: float32's 0.1 is 0.1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not np.isfinite(float(value)):
+        raise InputError(f"{name}={value!r}", f"give a finite number, such as {name}=0.01")
+    return float(str(value)) if isinstance(value, np.floating) else float(value)
+
+
+def _limit(values: Any, name: str, count: int) -> list[float]:
+    """Limits of all attributes, of one number or of one for each."""
+    found = _array(values, name)
+    if found.dtype.kind not in "iuf" or found.shape not in ((), (count,)):
+        raise InputError(f"{name} is an array of {found.dtype} with the sides {found.shape}", f"give a number, or one for each of the {count} attributes")
+    return [float(value) for value in np.broadcast_to(found, (count,)).tolist()]
 
 
 @_named(E="remove", e="at_node", Q="Flips(Q=…)", q="Flips(q=…)", add="insert", both="change")
@@ -300,7 +364,7 @@ _OF_EDGES = {
 _OF_EXECUTION = ("operator_error", "flush_subnormals", "unit_roundoff")
 
 
-def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
+def attack_of(given: Any, short: dict[str, Any]) -> Flips | Ranges | Edges | None:
     """The attacker: as one value, or from the short forms, which are taken out. None if nothing is said.
 
     Refuses what is not decided, and short forms that contradict each other.
@@ -308,7 +372,7 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Edges | None:
     edges = short.pop("edges", None)
     said = {name: short.pop(name) for name in (*_OF_FLIPS, *_OF_EDGES, "freeze_nodes") if name in short}
     said = {name: value for name, value in said.items() if value is not None and value is not {"keep_one_edge": True}.get(name)}
-    if isinstance(given, (Flips, Edges)):
+    if isinstance(given, (Flips, Ranges, Edges)):
         for name in ["edges"] * (edges is not None) + list(said):
             kind = type(given).__name__
             raise InputError(f"{name} beside {kind}(…)", f"say all of the attack inside {kind}(…): help(gcnproof.{kind})")
@@ -356,6 +420,9 @@ def execution_of(deployed: Any, attack: Any, short: dict[str, Any]) -> Execution
     if isinstance(attack, Edges) and (deployed is not None or said):
         name = "deployed" if deployed is not None else next(iter(said))
         raise InputError(f"{name} together with edges: verdicts about changed edges are those of the exact network", "leave it out")
+    if isinstance(attack, Ranges) and (deployed is not None or said):
+        name = "deployed" if deployed is not None else next(iter(said))
+        raise InputError(f"{name} together with Ranges: verdicts about moved attributes are those of the exact network", "leave it out")
     if deployed is None or isinstance(deployed, Execution):
         for name in said:
             raise InputError(

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from .asking import MEANT, Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
 from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
-from .attack import Categories, Edges, Execution, Flips, attack_of, execution_of
+from .attack import Categories, Edges, Execution, Flips, Ranges, attack_of, execution_of
 from .errors import InputError
 from .graph import _array
 from .progress import Listener, Progress
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Call = Callable[[Any, Any], Any] | None
-Attack = Flips | Edges
+Attack = Flips | Ranges | Edges
 
 LIMIT = 40
 """The largest Q or E that `radius` looks at if nothing is said: a notebook waits for it. The command line, which can be interrupted and resumed, goes up to 1000."""
@@ -54,10 +54,11 @@ def certify(
         gcnproof.certify(model, data, Q=12, q=0.01)                  # the same in short
         gcnproof.certify(model, data, Edges(remove=5, at_node=3))    # at most 5 edges removed, 3 at each node
         gcnproof.certify(model, data, Edges(insert=1))               # or inserted; Edges(change=2) for both
+        gcnproof.certify(model, data, Ranges(epsilon=0.01))          # attributes that are numbers, each moved by at most 0.01
 
     `model` and `data` are a PyTorch Geometric module and its Data object, a gcnproof.Network and a gcnproof.Graph, or the paths of
     files; `call=lambda model, data: model(…)` says how a module is called where that is not plain. `attack` is what an attacker may
-    do: Flips or Edges. The short forms are Q, q, flips (the direction), freeze_nodes, freeze_attributes, bound and margins for Flips;
+    do: Flips, Categories, Ranges or Edges. The short forms are Q, q, flips (the direction), freeze_nodes, freeze_attributes, bound and margins for Flips;
     edges="remove", "insert" or "change", E, e, keep_one_edge, freeze_nodes, freeze_edges, directed and candidates for Edges.
 
     What bounds leave open is searched, 5 seconds a node; `time_limit` sets another limit, `complete=True` alone sets none, and
@@ -92,10 +93,10 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
 
 def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Attack | None:
     """The attack, of which `first` and q may be said by their places."""
-    for name in ("remove", "insert", "change", "at_node", "groups", "categories", "candidates_within", "directed_edges"):
+    for name in ("remove", "insert", "change", "at_node", "groups", "categories", "candidates_within", "directed_edges", "epsilon", "eps", "ranges", "low", "high", "observed"):
         if name in more:
             raise TypeError(f"{name!r} is no argument of this call: {MEANT[name]} is meant")
-    if isinstance(q, (Flips, Edges)):
+    if isinstance(q, (Flips, Ranges, Edges)):
         raise InputError("two attacks are given", "give one: attributes are flipped, or edges removed; call once for each")
     if hasattr(attack, "edge_index"):
         raise InputError("the data stands where the attack is expected", "the model comes first, then the data, then the attack: (model, data, Flips(…))")
@@ -126,7 +127,7 @@ def answered(
 ) -> Any:
     """Reads the model, and asks."""
     count, bar = _threads(threads), Progress(progress, what)
-    subject = Subject.of(*bound).against(asked.attack)
+    subject = Subject.of(*bound, asked.attack)
     keep_inputs(files, model=subject.model, graph=subject.file)
     question = asked.question(subject)
     with bar as listener, keeping(results, subject):
@@ -184,15 +185,15 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
     found = _attack(more, attack, q, "q")
     if found is None or isinstance(found, Flips) and found.q is None:
         raise InputError("q is missing", "say how many attributes may be flipped in each node, or Edges(…) for edges")
-    own, what = ("max_Q", "flips") if isinstance(found, Flips) else ("max_E", "edges")
+    own, what = ("max_E", "edges") if isinstance(found, Edges) else ("max_Q", "flips")
     for name in limits.keys() - {own}:
         raise InputError(f"{name} together with {type(found).__name__}", f"say {own}")
-    said = found.Q if isinstance(found, Flips) else found._most
+    said = found._most if isinstance(found, Edges) else found.Q
     limit = whole(limits[own], own, what) if own in limits else LIMIT if said is None else said
     if limit != (limit if said is None else said):
-        inside = f"Flips(Q={said})" if isinstance(found, Flips) else f"Edges({found._kind}={said})"
+        inside = f"Edges({found._kind}={said})" if isinstance(found, Edges) else f"{type(found).__name__}(Q={said})"
         raise InputError(f"{own}={limit} together with {inside}: two limits", f"say one of them: {inside} means the same as {own}={said}")
-    changed: dict[str, Any] = {"Q" if isinstance(found, Flips) else found._kind: limit}
+    changed: dict[str, Any] = {found._kind if isinstance(found, Edges) else "Q": limit}
     found = dataclasses.replace(found, **changed)
     return Asked(found, execution=execution_of(deployed, found, more), radii=True, **asked)
 
@@ -220,6 +221,8 @@ def explain(
     said = dict(more)
     _counted(said, attack, 5)
     found = _attack(said, attack, q) or Flips()
+    if isinstance(found, Ranges):
+        raise InputError("explain with Ranges: what is explained are flips and edges", "certify(…, nodes=[…]) has the verdict, its margins and the witness of a node")
     if isinstance(found, Flips):
         found = dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
     elif found._most is None:
@@ -229,7 +232,7 @@ def explain(
     nothing_left("explain", said)
     asked = Asked(found, int(node), "predicted", None if on_edges else True, on_edges, time_limit, execution, tight=True)
     count = _threads(threads)
-    return Explanation(*asked.question(Subject.of(model, data, call).against(asked.attack)).explain(count))
+    return Explanation(*asked.question(Subject.of(model, data, call, found)).explain(count))
 
 
 def check(
@@ -272,10 +275,12 @@ def check(
     execution = execution_of(None if deployed == "exact" else deployed, found, said)
     nothing_left("check", said)
     asked = None
-    if found is None or (found.Q if isinstance(found, Flips) else found._most) is None:
+    if found is None or not isinstance(found, Ranges) and (found.Q if isinstance(found, Flips) else found._most) is None:
         for name in [name for name, value in others.items() if value is not None] or (["attack"] if found else []):
             raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges changed (E)")
     else:
+        if isinstance(found, Ranges) and (bound is not None or attacked_nodes is not None):
+            raise InputError("bound together with Ranges: one attack is bounded for flips of attributes", "leave it out")
         if isinstance(found, Edges) and (bound is not None or attacked_nodes is not None):
             raise InputError("bound together with edges: one attack is bounded for flips of attributes", "say Q instead of E")
         if attacked_nodes is not None and bound is None:
@@ -290,10 +295,9 @@ def check(
     path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote, behind the model and the data: check(model, data, 'proofs.jsonl.zst', …)")
     only = switch(exact, "exact")
     limit, count, bar = whole(work_limit, "work_limit", "times the default"), _threads(threads), Progress(progress, "check")
-    subject = Subject.of(model, data, call)
+    subject = Subject.of(model, data, call, found)
     claim = None
     if asked is not None:
-        subject = subject.against(asked.attack)
         attacker, rest = asked.native(subject.graph)
         claim = {"attack": attacker, "asked": rest, **extent}
     if not os.path.exists(path):

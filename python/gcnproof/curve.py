@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from .arguments import is_path, keep_inputs, threads as _threads, whole
 from .asking import Asked, Class, Path, Written, files_of, keeping, tell
-from .attack import Categories, Edges, Flips, execution_of
+from .attack import Categories, Edges, Flips, Ranges, execution_of
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError
 from .progress import Listener, Progress
@@ -216,6 +216,8 @@ def collective(
     found = _attack(said, attack, None, "q")
     if isinstance(found, Edges):
         raise InputError("one attack on the whole graph is bounded for flips of attributes, not for changed edges", "give Flips(q=…)")
+    if isinstance(found, Ranges):
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for Ranges", "certify decides nodes one by one")
     if isinstance(found, Categories):
         raise InputError("one attack on the whole graph is bounded for flips of attributes, not for categories", "give Flips(q=…), and a graph without groups")
     if found is None or found.q is None:

@@ -101,12 +101,12 @@ def _graph(graph: Any) -> tuple[Graph | None, Any]:
     if graph is None or isinstance(graph, Graph):
         return graph, None
     if isinstance(graph, (str, os.PathLike)):
-        return Graph.load(graph), None
+        return Graph.load(graph, real=True), None
     if hasattr(getattr(graph, "x", None), "detach"):
         from .pyg.inputs import read_data
 
-        return read_data(graph).graph(), graph
-    return Graph.from_data(graph), graph
+        return read_data(graph, real=True).graph(), graph
+    return Graph.from_data(graph, real=True), graph
 
 
 def _network(name: str, rules: list[str], prefixes: list[str]) -> Network:

@@ -40,13 +40,14 @@ class Graph:
 
     `directed=True` keeps edges that have one direction only, rows of the adjacency being receivers: such a graph is for attacks on
     directed edges, `Edges(…, directed=True)`. `symmetrize=True` adds the missing direction of every edge, `unweight=True` takes every weight that is not 0 as 1,
-    `binarize=True` every attribute that is not 0.
+    `binarize=True` every attribute that is not 0. `real=True` takes attributes as the numbers that they are: such a graph is for Ranges and for attacks on edges.
     """
 
     _division: Division | None = None
     _groups: list[int] | None = None
     _batch: np.ndarray | None = None
     _directed: bool = False
+    _real: bool = False
 
     def __init__(
         self,
@@ -62,9 +63,10 @@ class Graph:
         unweight: bool = False,
         binarize: bool = False,
         directed: bool = False,
+        real: bool = False,
     ):
-        symmetrize, unweight, binarize, directed = (
-            switch(value, name) for name, value in (("symmetrize", symmetrize), ("unweight", unweight), ("binarize", binarize), ("directed", directed))
+        symmetrize, unweight, binarize, directed, real = (
+            switch(value, name) for name, value in (("symmetrize", symmetrize), ("unweight", unweight), ("binarize", binarize), ("directed", directed), ("real", real))
         )
         if symmetrize and directed:
             raise InputError("symmetrize=True beside directed=True", "the first adds the missing direction of every edge, the second keeps edges without one: say one of both")
@@ -93,10 +95,11 @@ class Graph:
             self._division = Division(bits)
             attributes = _ones_at(attributes.indptr, attributes.indices, attributes.shape[1])
         remedy = (
-            "certificates are about attributes of 0 and 1, or rows of them divided by their sums, to the last bit of float32 or float64 "
-            "(T.NormalizeFeatures() of 0/1 attributes): train on these, or say binarize=True if your model takes 0 and 1 as well"
+            "flips are changes of 0 and 1, in rows as they are or divided by their sums, to the last bit of float32 or float64 (T.NormalizeFeatures() of 0/1 "
+            "attributes): train on these, or say binarize=True if your model takes 0 and 1 as well; numbers are moved: Graph(…, real=True) and Ranges(…)"
         )
-        attributes = _ones(attributes, "attributes", binarize, remedy)
+        self._real = real and not binarize and bool((attributes.data != 1).any() and np.isfinite(attributes.data).all())
+        attributes = attributes.astype(np.float64) if self._real else _ones(attributes, "attributes", binarize, remedy)
         if symmetrize:
             adjacency = _ones(_csr(adjacency + adjacency.T, "adjacency"), "adjacency", True, "")
         self._directed = directed
@@ -117,14 +120,15 @@ class Graph:
         unweight: bool = False,
         binarize: bool = False,
         directed: bool = False,
+        real: bool = False,
     ) -> Graph:
         """Reads an .npz file with adj_*, attr_* and labels, or with edge_index, x and y."""
-        said = (("binarize", binarize), ("symmetrize", symmetrize), ("unweight", unweight), ("directed", directed))
+        said = (("binarize", binarize), ("symmetrize", symmetrize), ("unweight", unweight), ("directed", directed), ("real", real))
         repairs = [switch(value, name) for name, value in said]
         try:
             handle, notes = _native.Graph.read(path_of(path, "path", "give the path of a file, such as 'graph.npz'"), *repairs)
         except InputError as error:
-            numbers = "Python certifies attributes of 0 and 1, or these divided by the sums of their rows: say binarize=True if your model takes 0 and 1; the program certifies numbers: gcnproof certify GRAPH MODEL -Q 3 --epsilon 0.1"
+            numbers = "flips are changes of 0 and 1, or of these divided by the sums of their rows: say binarize=True if your model takes 0 and 1; numbers are moved: Graph.load(path, real=True) and Ranges(epsilon=0.1)"
             own = {"attributes are not 1": numbers, "is a model": "give the file of a graph (.npz)", "have no mirror image": DIRECTED, "have a weight other than 1": WEIGHTED}
             for words, remedy in own.items():
                 if words in error.message:
@@ -137,7 +141,7 @@ class Graph:
         return graph
 
     @classmethod
-    def from_data(cls, data: Any, *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False, directed: bool = False) -> Graph:
+    def from_data(cls, data: Any, *, symmetrize: bool = False, unweight: bool = False, binarize: bool = False, directed: bool = False, real: bool = False) -> Graph:
         """The graph of a PyTorch Geometric Data object: edge_index, x and y, where it has them. Sources are columns, receivers rows."""
         from scipy import sparse
 
@@ -173,7 +177,7 @@ class Graph:
             )
         adjacency.data[:] = 1
         labels, batch = getattr(data, "y", None), getattr(data, "batch", None)
-        return cls(adjacency, x, labels, batch=batch, symmetrize=symmetrize, unweight=unweight, binarize=binarize, directed=directed)
+        return cls(adjacency, x, labels, batch=batch, symmetrize=symmetrize, unweight=unweight, binarize=binarize, directed=directed, real=real)
 
     def _check_names(self) -> None:
         """Raises where names are too many or too few."""
@@ -197,13 +201,19 @@ class Graph:
         graph._handle = handle
         if handle.normalised is not None:
             graph._division = Division(handle.normalised)
-        graph._groups = handle.groups
+        graph._groups, graph._real = handle.groups, handle.values() is not None
         return graph
 
     def _divided(self, division: Division | None) -> Graph:
         """The same graph, of whose rows the network reads something else."""
         graph = copy.copy(self)  # What __getstate__ says: the matrices, and no handle.
         graph._division = division
+        return graph
+
+    def _valued(self, attributes: Any) -> Graph:
+        """The same graph with other numbers as attributes."""
+        graph = copy.copy(self)
+        graph._attributes, graph._real = attributes, True
         return graph
 
     def grouped(self, groups: Any) -> Graph:
@@ -217,6 +227,8 @@ class Graph:
                 "the rows of the attributes are divided by their sums, and categories are attributes of 0 and 1",
                 "leave out the division (T.NormalizeFeatures()), or certify Flips",
             )
+        if self.real:
+            raise InputError("the attributes are numbers, and categories are attributes of 0 and 1", "give one-hot attributes, or certify Ranges")
         graph = copy.copy(self)
         graph._groups = _groups(groups, self.attribute_count)
         graph._native()  # Raises where rows do not fit the groups.
@@ -228,7 +240,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         parts = {"_adjacency": self.adjacency, "_attributes": self.attributes, "_labels": self._labels, "_names": self._names}
-        more = {"_division": self._division, "_groups": self._groups, "_batch": self._batch, "_directed": self._directed}
+        more = {"_division": self._division, "_groups": self._groups, "_batch": self._batch, "_directed": self._directed, "_real": self._real}
         return {**parts, **more, "_handle": None}
 
     def _native(self) -> _native.Graph:
@@ -243,6 +255,7 @@ class Graph:
                 self.normalised,
                 self._batch,
                 self._directed,
+                attributes.data.astype(np.float64, copy=False) if self._real else None,
             )
             if self._groups is not None:
                 self._handle = self._handle.grouped(self._groups)
@@ -257,15 +270,23 @@ class Graph:
 
     @property
     def attributes(self) -> Any:
-        """Which node has which attribute: a scipy CSR matrix of ones, also where the network reads rows divided by their sums (`normalised`)."""
+        """Which node has which attribute: a scipy CSR matrix of ones, also where the network reads rows divided by their sums (`normalised`); of numbers, where they are such (`real`)."""
         if self._attributes is None:
             self._attributes = _ones_at(*self._native().attributes(), self.attribute_count)
+            if self._real:
+                self._attributes = self._attributes.astype(np.float64)
+                self._attributes.data[:] = self._native().values()
         return self._attributes
 
     @property
     def normalised(self) -> int | None:
         """Where the network reads rows of attributes divided by their sums, the bits of the quotients: 32 or 64. None for 0/1."""
         return None if self._division is None else self._division.bits
+
+    @property
+    def real(self) -> bool:
+        """Are the attributes numbers other than 0 and 1?"""
+        return self._real
 
     @property
     def groups(self) -> list[int] | None:
@@ -343,7 +364,7 @@ class Graph:
 
     def __repr__(self) -> str:
         labels = "no labels" if self._labels is None else f"{int((self._labels >= 0).sum())} labels"
-        divided = "" if self.normalised is None else f" (rows divided by their sums in float{self.normalised})"
+        divided = " (numbers)" if self.real else "" if self.normalised is None else f" (rows divided by their sums in float{self.normalised})"
         graphs = "" if self._batch is None else f"{self.graph_count} graphs, "
         return f"Graph({graphs}{self.node_count} nodes, {self.adjacency.nnz} links, {self.attribute_count} attributes{divided}, {labels})"
 

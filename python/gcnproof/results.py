@@ -47,6 +47,8 @@ class NodeResult:
     """With deployed="float32": `robust`, `non_robust`, `rounding_dependent` or `undecided`, for every execution."""
     rounding: list[Margin] | None = None
     """With it, between which numbers the difference of computed and exact margin lies, class pair by class pair."""
+    witness_values: list[float] | None = None
+    """With Ranges, the values that the entries of the witness get, in its order."""
     prediction_depends: bool | None = None
     """With it: may the class computed without any flip depend on rounding?"""
 
@@ -109,6 +111,11 @@ class _Nodes(Table[Row]):
         }
 
 
+def _ranges(ranges: dict[str, Any] | None) -> str:
+    """To which values attributes are moved, in words; empty where they are flipped."""
+    return "" if ranges is None else f"moved by at most {ranges['epsilon']}: " if "epsilon" in ranges else "moved within ranges: "
+
+
 VERDICTS = {"robust": "#2a7f3f", "non_robust": "#b3261e", "rounding_dependent": "#6750a4", "undecided": "#8a6d00"}
 """Verdicts and their colours."""
 
@@ -140,7 +147,7 @@ class Results(_Nodes[NodeResult]):
     worst_class = Column("worst_class", "The class of that margin.")
 
     def _row(self, row: dict[str, Any]) -> NodeResult:
-        exact, rounding = row.get("exact_margins"), row.get("rounding")
+        exact, rounding, values = row.get("exact_margins"), row.get("rounding"), row.get("witness_values")
         return NodeResult(
             **self._fields(row),
             reference=row["reference"],
@@ -151,6 +158,7 @@ class Results(_Nodes[NodeResult]):
             deployed=row.get("deployed"),
             rounding=None if rounding is None else [Margin(pair["class"], pair["lower"], pair["upper"]) for pair in rounding],
             prediction_depends=row.get("prediction_depends"),
+            witness_values=None if values is None else [float(value) for value in values.split()],
         )
 
     def _broken(self, at: int) -> bool:
@@ -183,7 +191,7 @@ class Results(_Nodes[NodeResult]):
         most = budget.get("local")
         most = "given by node" if isinstance(most, list) else "any" if self._edges and (most is None or most >= 2**32 - 1) else most
         if not self._edges:
-            return f"Q = {budget['global']}, q = {most}"
+            return f"{_ranges(budget.get('ranges'))}Q = {budget['global']}, q = {most}"
         keep = "" if budget.get("keep_one", True) else ", last edges too"
         done = {"insert": "inserted", "change": "removed or inserted"}.get(budget.get("attack"), "removed")
         return f"{done} edges: E = {budget.get('global')}, e = {most}{keep}"

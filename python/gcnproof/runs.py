@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from .arguments import is_path, keep_inputs, path_of, switch, threads as _threads, whole
 from .asking import MEANT, Short, Written, again, files_of, nothing_left, tell
-from .attack import Categories, Flips
+from .attack import Categories, Flips, Ranges
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError, warn
 from .files import _graph, load
@@ -68,7 +68,8 @@ def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
     """The attack of a command, by default Flips(Q=12, q=0.01)."""
     found = _attack(more, attack, q) or Flips()
     if not isinstance(found, Flips):
-        raise InputError("changed edges are certified by certify, radius and explain", "give Flips(…), or Q and q")
+        what = "Ranges are certified by certify and radius" if isinstance(found, Ranges) else "changed edges are certified by certify, radius and explain"
+        raise InputError(what, "give Flips(…), or Q and q")
     if isinstance(found, Categories):
         raise InputError("changes of categories are certified by certify, radius and explain", "give Flips(…), or Q and q, and a graph without groups")
     return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)

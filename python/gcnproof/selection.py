@@ -106,6 +106,9 @@ def is_module(thing: Any) -> bool:
     return hasattr(thing, "forward") and hasattr(thing, "state_dict")
 
 
+NUMBERS = "say to which values an attacker may move them: Ranges(epsilon=0.01), Ranges(Q=3, q=1, low=0, high=1) or Ranges(Q=1, q=1, observed=True)"
+"""The remedy where attributes are numbers."""
+
 SWAPPED = "the model comes first, then the graph: (model, data, …)"
 """The remedy where one stands in the other's place."""
 
@@ -113,7 +116,7 @@ SWAPPED = "the model comes first, then the graph: (model, data, …)"
 class Subject:
     """A network on a graph, as it was given and as the native module has it. `call` says how a module is called with its data."""
 
-    def __init__(self, model: Any, data: Any, call: Any = None, directed: bool = False):
+    def __init__(self, model: Any, data: Any, call: Any = None, directed: bool = False, real: bool = False):
         self._given = model, data, call
         # What `train` returns has the network that it made.
         model = model.network if isinstance(getattr(model, "network", None), Network) else model
@@ -124,19 +127,19 @@ class Subject:
             from .pyg.inputs import batched
 
             self.data = data = batched(data)
-            self.graph, model = from_pyg(model, data, call=call, directed=directed)
+            self.graph, model = from_pyg(model, data, call=call, directed=directed, real=real)
         elif call is not None:
             raise InputError("call says how a module of torch is called", f"a {type(model).__name__} is not called: leave call out")
         elif isinstance(data, Graph):
             self.graph = data
         elif is_path(data):
             try:
-                self.graph = Graph.load(data)
+                self.graph = Graph.load(data, real=real)
             except InputError as error:
                 raise InputError(error.message, _remedy(error, "is a model", "a graph (.npz)")) from None
         else:
             self.data = data
-            self.graph = Graph.from_data(data)
+            self.graph = Graph.from_data(data, real=real)
         self.model = model
         self.file = data if is_path(data) else None
         handle = self.graph._native()
@@ -160,25 +163,32 @@ class Subject:
             warn(pythonic(note))
 
     @classmethod
-    def of(cls, model: Any, data: Any, call: Any = None) -> Subject:
-        """The same, or the one that a Verifier has already."""
+    def of(cls, model: Any, data: Any, call: Any = None, attack: Any = None) -> Subject:
+        """The same, or the one that a Verifier has already; as an attack takes it, if one is given."""
+        from .attack import Edges, Ranges  # They know how nodes are selected.
+
         bound = getattr(model, "_subject", None)
         if not isinstance(bound, Subject):
-            return cls(model, data, call)
-        if call is not None:
+            bound = cls(model, data, call, real=isinstance(attack, (Edges, Ranges)))
+        elif call is not None:
             raise InputError("call beside a Verifier", "say it where the model is bound: gcnproof.Verifier(model, data, call=…)")
-        return bound
+        return bound if attack is None else bound.against(attack)
 
     def against(self, attack: Any) -> Subject:
         """The same where categories are changed, if that is what the attack does."""
-        from .attack import Categories, Edges, Flips  # They know how nodes are selected.
+        from .attack import Categories, Edges, Flips, Ranges  # They know how nodes are selected.
 
         if isinstance(attack, Edges) and attack.directed and is_module(self._given[0]) and not self.graph.directed and self._one_way() is not None:
-            return Subject(*self._given, directed=True)
+            return Subject(*self._given, directed=True, real=True)
         if self.graph.directed and not (isinstance(attack, Edges) and attack.directed):
             remedy = "say Edges(…, directed=True)" if isinstance(attack, Edges) else f"read it without directed=True: {ONE_WAY}"
             raise InputError("the graph was read with directed=True, which is for attacks on directed edges, Edges(…, directed=True)", remedy)
 
+        if isinstance(attack, Flips) and self.graph.real:
+            raise InputError(f"the attributes are numbers, and {type(attack).__name__} is about 0 and 1", NUMBERS)
+        division = self.graph._division
+        if isinstance(attack, Ranges) and division is not None and division.inside:
+            raise InputError("Ranges move attributes, and the module divides their rows by their sums", "divide `data.x` before the module: T.NormalizeFeatures(); then the quotients are moved")
         if not isinstance(attack, Categories):
             if isinstance(attack, Flips) and self.graph.groups is not None:
                 raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", "give Categories(Q=…, q=…), or a graph without groups")

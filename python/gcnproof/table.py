@@ -148,6 +148,11 @@ class Table(Generic[Row]):
         """Is it about removed edges?"""
         return self._rows.kind.endswith("edges")
 
+    @property
+    def _ranges(self) -> bool:
+        """Are attributes moved instead of flipped?"""
+        return not self._edges and (self.run.get("budget") or {}).get("ranges") is not None
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -218,7 +223,7 @@ class Table(Generic[Row]):
     def apply(self, key: int) -> Any:
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
 
-        For flips, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
+        For flips and Ranges, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
         CSR matrix. Rows of attributes that were divided by their sums are divided again. For edges, those that are left or inserted: a new `edge_index`, or a scipy CSR matrix.
         """
         what = self._target
@@ -233,6 +238,11 @@ class Table(Generic[Row]):
         certified = self.run.get("input", {}).get("graph")
         if certified is not None and certified != self._graph.digest:
             raise InputError("these results are about another graph", "give the graph that was certified: gcnproof.load(path, graph=data)")
+        if self._ranges:
+            values = self._rows.row(at).get("witness_values")
+            if values is None and changes:
+                raise InputError("rows of radii do not have the values that attributes are moved to", f"certify has them: certify(model, data, Ranges(Q={len(changes)}, …), nodes=[{key}]).apply({key})")
+            return _moved(self._graph, self._data, changes, [float(value) for value in (values or "").split()])
         if not self._edges:
             return _flipped(self._graph, self._data, changes)
         return _changed(self._graph, self._data, changes, bool(self.run.get("edges", {}).get("directed", False)))
@@ -258,6 +268,22 @@ def _flipped(graph: Graph, data: Any, flips: list[tuple[int, int]]) -> Any:
         changed.eliminate_zeros()
     if graph._division is not None and not graph._division.inside:
         changed = divided(changed, graph._division.bits)
+    return _like(data, changed)
+
+
+def _moved(graph: Graph, data: Any, entries: list[tuple[int, int]], values: list[float]) -> Any:
+    """The attributes of a graph, or their quotients, with some entries moved: a tensor like `data.x`, or a scipy CSR matrix."""
+    matrix = graph.attributes.astype(np.float64)
+    if graph._division is not None:
+        matrix = divided(matrix, graph._division.bits).astype(np.float64)
+    changed = matrix.tolil()
+    for (node, attribute), value in zip(entries, values, strict=True):
+        changed[node, attribute] = value
+    return _like(data, changed.tocsr())
+
+
+def _like(data: Any, changed: Any) -> Any:
+    """A CSR matrix, as a tensor like `data.x` if that is one."""
     x: Any = getattr(data, "x", None)
     if not hasattr(x, "detach"):
         return changed

@@ -49,7 +49,7 @@ class Verifier:
     """
 
     def __init__(self, model: Any, data: Any, *, call: calls.Call = None):
-        self._subject = Subject(model, data, call)
+        self._subject = Subject(model, data, call, real=True)
 
     @property
     def graph(self) -> Graph:

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use gcnproof::edges::{EdgeBudget, EdgeKind, Edges};
-use gcnproof::{Budget, BudgetError, Certifier, Direction, Flips, Graph, LocalBudget};
+use gcnproof::{Budget, BudgetError, Certifier, Direction, Flips, Graph, LocalBudget, RangeError, Ranges};
 use gcnproof_cli::{edge_tables, explain as explaining};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof_results::record::node::Record;
@@ -40,6 +40,33 @@ pub struct FlipMeans<'py> {
     direction: String,
     freeze_nodes: Vec<i64>,
     freeze_attributes: Vec<i64>,
+    ranges: Option<RangeMeans>,
+}
+
+/// The values that attributes may get where they are moved instead of flipped; with neither, those between the smallest and the largest of each.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct RangeMeans {
+    epsilon: Option<f64>,
+    limits: Option<[Vec<f64>; 2]>,
+}
+
+impl RangeMeans {
+    fn of(&self, py: Python, graph: &Graph) -> PyResult<Ranges> {
+        let ranges = match (self.epsilon, &self.limits) {
+            (Some(radius), _) => Ranges::Ball(radius),
+            (None, Some([low, high])) => Ranges::Between { low: low.clone(), high: high.clone() },
+            (None, None) => Ranges::observed(graph),
+        };
+        ranges.check(graph).map_err(|error| {
+            let help = match error {
+                RangeError::Radius(_) => "give a number such as epsilon=0.01",
+                _ => "give low and high, a number each or one for each attribute, between which all its values lie",
+            };
+            raise(py, "InputError", &format!("Ranges: {error}"), Some(help))
+        })?;
+        Ok(ranges)
+    }
 }
 
 /// Removed or inserted edges.
@@ -113,6 +140,9 @@ impl Means<Flips> for FlipMeans<'_> {
         let mut budget = budget.with_direction(direction).freeze_nodes(&self.freeze_nodes).map_err(refused)?;
         if !self.freeze_attributes.is_empty() {
             budget = budget.freeze_attributes(graph, &self.freeze_attributes).map_err(refused)?;
+        }
+        if let Some(ranges) = &self.ranges {
+            budget = budget.with_ranges(ranges.of(py, graph)?);
         }
         Ok(budget)
     }

@@ -39,7 +39,13 @@ impl Claim<'_> {
         let attack = match &self.attack {
             Attack::Flips(means) => {
                 let budget = means.budget(py, &graph.0, means.global())?;
-                let budget = gcnproof::proof::header(digests, of, &budget, classes).budget;
+                let gcnproof_check::format::Header { budget, ranges, .. } =
+                    gcnproof::proof::header(digests, of, &budget, classes);
+                if let Some(ranges) = ranges {
+                    let nodes = self.asked.named(py, graph)?;
+                    let nodes = nodes.map(|nodes| nodes.into_iter().map(|node| node as u32).collect());
+                    return Ok(Question { classes, nodes, ..Question::new(Attacked::Ranges(budget, ranges)) });
+                }
                 match (self.bound, self.asked.execution(py)?) {
                     (None, execution) => Attacked::Flips(
                         budget,

@@ -70,8 +70,8 @@ impl Graph {
     /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[allow(clippy::too_many_arguments)]
     #[new]
-    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs.
-    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None, directed=false))]
+    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs. Where attributes are numbers, `values` has those of the entries.
+    #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None, directed=false, values=None))]
     fn new(
         py: Python,
         adjacency: Csr,
@@ -81,6 +81,7 @@ impl Graph {
         normalised: Option<u32>,
         batch: Option<Bound<PyAny>>,
         directed: bool,
+        values: Option<PyArrayLike1<f64>>,
     ) -> PyResult<Graph> {
         let normalisation = match normalised {
             None => Normalisation::None,
@@ -113,6 +114,25 @@ impl Graph {
         let file =
             GraphFile { node_names, attribute_names, class_names, ..GraphFile::new(adjacency, attributes, labels) };
         let mut file = file.normalised(normalisation);
+        if let Some(values) = values {
+            let Pattern { rows, columns, offsets, indices } = file.attributes.clone();
+            let values: Vec<f64> = values.as_array().iter().copied().collect();
+            if values.len() != indices.len() {
+                return Err(wrong(py, "the attributes are not a sparse matrix by rows", "give a scipy CSR matrix"));
+            }
+            file = file.valued(SparseMatrix { rows, columns, offsets, indices, values }).map_err(|at| match at {
+                Some((node, attribute)) => wrong(
+                    py,
+                    &format!("attribute {attribute} of node {node} is out of range: numbers between 2^-300 and 2^300 are taken, as sums of powers of two"),
+                    "scale the attributes, and train on these",
+                ),
+                None => wrong(
+                    py,
+                    "the attributes have more numbers than can be taken exactly",
+                    "round them to fewer digits (float16, for instance), and train on these",
+                ),
+            })?;
+        }
         if let Some(batch) = batch {
             let remedy = "give the graph of each node, ascending from 0, without edges between graphs";
             file = file.batched(ids(&batch)?).map_err(|problem| wrong(py, &problem, remedy))?;
@@ -129,7 +149,7 @@ impl Graph {
 
     /// Reads a graph file, and what is worth knowing of it.
     #[staticmethod]
-    #[pyo3(signature = (path, binarize=false, symmetrize=false, unweight=false, directed=false))]
+    #[pyo3(signature = (path, binarize=false, symmetrize=false, unweight=false, directed=false, real=false))]
     fn read(
         py: Python,
         path: PathBuf,
@@ -137,11 +157,10 @@ impl Graph {
         symmetrize: bool,
         unweight: bool,
         directed: bool,
+        real: bool,
     ) -> PyResult<(Graph, Vec<String>)> {
         let graph = py
-            .detach(|| {
-                input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight, directed, real: false })
-            })
+            .detach(|| input::read_graph(&path, &GraphOptions { binarize, symmetrize, unweight, directed, real }))
             .map_err(|report| from_report(py, &report))?;
         let notes = graph.notes().iter().map(|note| format!("{}: {note}", path.display())).collect();
         Ok((Graph(Arc::new(graph)), notes))
@@ -191,9 +210,16 @@ impl Graph {
         csr(py, self.0.adjacency())
     }
 
-    /// Offsets and column ids of the attributes.
+    /// Offsets and column ids of the attributes, as the file has them.
     fn attributes<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>) {
-        csr(py, self.0.attributes())
+        let Some(values) = self.0.values() else { return csr(py, self.0.attributes()) };
+        let (offsets, indices, _) = parts(py, values.matrix());
+        (offsets, indices)
+    }
+
+    /// Where attributes are numbers, those of the entries.
+    fn values<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.0.values().map(|values| values.matrix().values.to_pyarray(py))
     }
 
     /// The labels, −1 where there is none.
@@ -228,6 +254,13 @@ fn csr<'py>(
     }));
     let indices: Vec<i32> = matrix.indices().iter().map(|&id| id as i32).collect();
     (offsets.into_pyarray(py), indices.into_pyarray(py))
+}
+
+/// A real matrix in CSR form.
+fn parts<'py>(py: Python<'py>, matrix: &SparseMatrix) -> MatrixParts<'py> {
+    let offsets: Vec<i64> = matrix.offsets.iter().map(|&at| at as i64).collect();
+    let indices: Vec<i32> = matrix.indices.iter().map(|&id| id as i32).collect();
+    (offsets.into_pyarray(py), indices.into_pyarray(py), matrix.values.to_pyarray(py))
 }
 
 /// A network on a graph.
@@ -379,6 +412,13 @@ impl Network {
         if network.node_count() != nodes || network.width(1) != attributes {
             return Err(wrong(py, "the network is one for another graph", "give the graph that it was made with"));
         }
+        if graph.values().is_some() && !flips.is_empty() {
+            return Err(wrong(
+                py,
+                "the attributes are numbers, and are not flipped",
+                "give the changed attributes as a graph",
+            ));
+        }
         if let Some((node, attribute)) = flips.iter().find(|flip| flip.0 >= nodes || flip.1 >= attributes) {
             let message = format!("there is no entry ({node}, {attribute}) in {nodes} × {attributes} attributes");
             return Err(wrong(py, &message, "flips are pairs of node and attribute, both from 0"));
@@ -445,12 +485,7 @@ pub fn read_model(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResul
         };
         Ok((weights, bias, layer.operators.clone(), layer.linear.clone()))
     };
-    let matrix = |matrix: &Arc<SparseMatrix>| {
-        let offsets: Vec<i64> = matrix.offsets.iter().map(|&at| at as i64).collect();
-        let indices: Vec<i32> = matrix.indices.iter().map(|&id| id as i32).collect();
-        let parts = (offsets.into_pyarray(py), indices.into_pyarray(py), matrix.values.to_pyarray(py));
-        (format!("matrix:{}", matrix_digest(matrix)), parts)
-    };
+    let matrix = |matrix: &Arc<SparseMatrix>| (format!("matrix:{}", matrix_digest(matrix)), self::parts(py, matrix));
     let matrices = model.matrices.iter().map(matrix).collect();
     Ok((model.layers.iter().map(parts).collect::<PyResult<_>>()?, matrices, model.notes))
 }

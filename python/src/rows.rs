@@ -78,7 +78,10 @@ impl Rows {
         match &self.kind {
             Kind::Nodes(rows) => {
                 let exact = rows.iter().any(|row| row.exact_margins.is_some());
-                let schema = NodeRecord::schema(exact, rows.iter().any(|row| row.own.deployed.is_some()));
+                let schema = match rows.iter().any(|row| row.own.witness_values.is_some()) {
+                    true => NodeRecord::RANGED_SCHEMA,
+                    false => NodeRecord::schema(exact, rows.iter().any(|row| row.own.deployed.is_some())),
+                };
                 if rows.iter().any(|row| row.graphs) { of_graphs(schema) } else { schema }
             }
             Kind::Radii(rows) if rows.iter().any(|row| row.graphs) => of_graphs(RadiusRecord::SCHEMA),
@@ -203,14 +206,7 @@ impl Rows {
     fn read(py: Python, path: PathBuf) -> PyResult<Rows> {
         let sidecar = Sidecar::load(&path).map_err(|error| from_error(py, error))?;
         let (fingerprint, total) = sidecar.map_or((Value::Null, None), |found| (found.fingerprint, Some(found.total)));
-        if !fingerprint["budget"]["ranges"].is_null() {
-            let problem = format!("{}: attributes were moved within ranges (--epsilon, --ranges)", path.display());
-            return Err(wrong(
-                py,
-                &problem,
-                "Python does not read such results yet: `gcnproof summary` has tables of them",
-            ));
-        }
+        let ranged = !fingerprint["budget"]["ranges"].is_null();
         let graphs = Description::read(&fingerprint).is_ok_and(|run| run.targets() == "graphs");
         let columns = |of_nodes: &'static [Column]| if graphs { of_graphs(of_nodes) } else { of_nodes };
         let nodes = |exact, deployed| gcnproof_results::read(&path, columns(NodeRecord::schema(exact, deployed)));
@@ -223,6 +219,7 @@ impl Rows {
             Some("certify edges") => gcnproof_results::read(&path, EdgeRecord::schema(false, false))
                 .or_else(|error| gcnproof_results::read(&path, EdgeRecord::schema(true, false)).map_err(|_| error))
                 .map(Kind::EdgeNodes),
+            _ if ranged => gcnproof_results::read(&path, columns(NodeRecord::RANGED_SCHEMA)).map(Kind::Nodes),
             _ => nodes(false, false).or_else(|error| others().map_err(|_| error)).map(Kind::Nodes),
         };
         let kind = kind.map_err(|error| from_error(py, error))?;

@@ -7,6 +7,7 @@ use gcnproof::{
     Bound, Budget, Certifier, CertifierBuilder, Effort, Execution, Flip, Flips, NodeResult, Problem, ProblemError,
 };
 use gcnproof_check::format::{Convention, Deployed, Header};
+use gcnproof_check::ranges::{Checker as RangeChecker, Statement as RangeStatement};
 use gcnproof_check::{Checker, Statement};
 use gcnproof_files::SparseMatrix;
 use gcnproof_results::Column;
@@ -156,16 +157,6 @@ impl Answered for Flips {
             .or_else(|| rounding_note(question.options.deployed, question.network))
     }
 
-    fn check_proofs(question: &NodeQuestion<Flips>) -> Result<()> {
-        match question.budget.ranges() {
-            None => Ok(()),
-            Some(_) => Err(miette!(
-                help = "leave --proofs out",
-                "--proofs: attributes are moved within ranges, and there are no proofs for that yet"
-            )),
-        }
-    }
-
     fn header(question: &NodeQuestion<Flips>, classes: Convention) -> Header {
         let digests = (question.graph.digest(), question.identity.model.as_str());
         let mut header = header(digests, (question.network, &question.rules), &question.budget, classes);
@@ -180,6 +171,11 @@ impl Answered for Flips {
     fn proving<R>(question: &NodeQuestion<Flips>, header: &Header, work: impl FnOnce(&Prove<Flips>) -> R) -> Result<R> {
         let (file, model) = (question.graph.file(), model_file(question.network, &header.model));
         let matrices: Vec<Arc<SparseMatrix>> = question.network.own_matrices();
+        if header.ranges.is_some() {
+            let statement = RangeStatement::new(&file, &model, header, &matrices).map_err(not_understood)?;
+            let checker = RangeChecker::new(&statement, false);
+            return Ok(work(&|_: &Certifier, result: &NodeResult| result.ranged_line(&checker)));
+        }
         let statement = Statement::new(&file, &model, header, &matrices).map_err(not_understood)?;
         let checker = Checker::new(&statement, false);
         Ok(work(&|_: &Certifier, result: &NodeResult| result.proof_line(&checker)))

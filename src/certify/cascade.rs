@@ -471,6 +471,7 @@ impl Certifier {
                 anchored_certifies: anchored,
                 masters: cost.masters,
                 values: None,
+                claim: None,
             },
             contradiction: self.contradiction(target, pairs),
         };

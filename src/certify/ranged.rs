@@ -13,8 +13,10 @@ impl Certifier {
         let (limits, pace) = (self.settings.effort.limits(), Pace::new(self.clock(1)));
         let Target { node, reference, predicted } = target;
         let nodes = limits.map_or(1, |limits| limits.nodes);
-        let decided = Asked { problem, target: node, reference, others, nodes, pace: &pace }.decide();
-        let Decided { margins, broken, open, branched, visited } = decided;
+        let decided =
+            Asked { problem, target: node, reference, others, nodes, pace: &pace, proofs: self.settings.proofs }
+                .decide();
+        let Decided { margins, broken, open, branched, visited, claim } = decided;
         let limit = open && (limits.is_some() || pace.is_late());
         let margins: Vec<Margin> =
             others.iter().zip(margins).map(|(&class, [lower, upper])| Margin { class, lower, upper }).collect();
@@ -48,7 +50,7 @@ impl Certifier {
             witness: changes.iter().map(|change| change.entry).collect(),
             deployed: None,
             evidence: None,
-            details: FlipDetails { values: Some(values), ..FlipDetails::default() },
+            details: FlipDetails { values: Some(values), claim, ..FlipDetails::default() },
             contradiction,
         })
     }

@@ -1,6 +1,6 @@
 //! Verdicts: what is said of a node, and what it rests on.
 
-use gcnproof_check::format::Line;
+use gcnproof_check::format::{Line, RangeClaim};
 use gcnproof_check::{Accepted, Checker};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::certify::deployed_verdict::Deployed;
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
-use crate::proof::{Evidence, Shown, line};
+use crate::proof::{Evidence, Shown, line, ranged_line};
 
 /// What is known of a node under a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -186,6 +186,8 @@ pub struct FlipDetails {
     pub masters: usize,
     /// Where attributes are moved within ranges, the values that the entries of the witness get.
     pub values: Option<Vec<f64>>,
+    /// With them, what the verdict rests on, if the certifier was told to keep it and there is one.
+    pub claim: Option<RangeClaim>,
 }
 
 /// Everything said of one node.
@@ -224,6 +226,12 @@ pub struct NodeResult<A: Attacker = Flips> {
 }
 
 impl NodeResult {
+    /// The line of this result in a file of proofs about ranges: its proof if the checker accepts it, or why there is none.
+    pub fn ranged_line(&self, checker: &gcnproof_check::ranges::Checker) -> Accepted<Line> {
+        let (node, class) = (self.node as u32, self.reference as u32);
+        ranged_line(node, class, self.details.claim.as_ref(), self.reason.name(), checker)
+    }
+
     /// The line of this result in a file of proofs: its proof as the checker accepts it, or why there is none.
     pub fn proof_line(&self, checker: &Checker) -> Accepted<Line> {
         let (node, class) = (self.node as u32, self.reference as u32);

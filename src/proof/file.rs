@@ -282,13 +282,14 @@ fn differences<H: FileHeader>(theirs: &H, ours: &H) -> String {
 }
 
 /// Fields of headers, and what is said where they differ.
-const FIELDS: [(&str, &str); 12] = [
+const FIELDS: [(&str, &str); 13] = [
     ("/version", "another version of gcnproof wrote them"),
     ("/graph", "the graph is another one"),
     ("/model", "the model is another one"),
     ("/message_passing", "messages were passed by other rules (--message-passing)"),
     ("/classes", "another class was to be kept (--class)"),
     ("/deployed", "they are about another execution of the network (--deployed)"),
+    ("/ranges", "attributes were moved within other ranges (--epsilon, --ranges)"),
     ("/budget/local", "the local budget was another one, or other nodes were frozen"),
     ("/budget/direction", "other flips were possible (--flips)"),
     ("/budget/frozen_attributes", "other attributes were frozen (--freeze-attributes)"),

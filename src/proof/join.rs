@@ -107,6 +107,7 @@ fn each_line(member: &Member, mut each: impl FnMut(Line) -> Result<(), ProofErro
                         "it was written out by `check --expand`: join the files as certify wrote them".into(),
                     ));
                 }
+                Line::Ranged(_) => return Err(wrong("proofs about ranges are not about parts of a graph".into())),
                 mut line => {
                     let id = match &line {
                         Line::Node(proof) => proof.id,

@@ -66,6 +66,7 @@ impl FileHeader for Header {
         match line {
             Line::Header(header) => Part::Header(header),
             Line::Node(proof) => Part::Node(proof.id),
+            Line::Ranged(proof) => Part::Node(proof.id),
             Line::Unproved(unproved) => Part::Unproved(unproved),
             Line::End(_) => Part::End,
             Line::Bounds(_) => Part::Other,

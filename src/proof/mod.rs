@@ -21,7 +21,7 @@ pub use join::{Member, join_proofs, read_header};
 pub use line::{FileHeader, Part};
 pub use missing::Missing;
 pub use mode::Mode;
-pub(crate) use statement::{Shown, line, local, passing, short};
+pub(crate) use statement::{Shown, line, local, passing, ranged_line, short};
 pub use statement::{header, model_file, rule_name, rule_names};
 pub use whole::write_collective;
 

@@ -2,8 +2,9 @@
 
 use gcnproof_check::format::{
     BudgetStatement, Claim, Convention, Direction as FlipDirection, Header, LONGEST_REASON, Line, Local, NodeProof,
-    Unproved, VERSION,
+    RangeClaim, RangeLimits, RangeNodeProof, RangesStatement, Unproved, VERSION,
 };
+use gcnproof_check::ranges::Checker as RangeChecker;
 use gcnproof_check::{Accepted, Checker, matrix_digest};
 use gcnproof_files::{LayerFile, ModelFile, Precision};
 
@@ -12,6 +13,8 @@ use super::{Evidence, Missing};
 use crate::problem::budget::{Budget, Direction};
 use crate::problem::matrix::plain;
 use crate::problem::network::{Layer, Network, Operator};
+use crate::problem::ranges::Ranges;
+use crate::ranges::proof::number;
 
 /// What a rule of message passing is called: by its name, or by the content of its matrix.
 pub fn rule_name(rule: &Operator) -> String {
@@ -77,6 +80,7 @@ pub fn header(
         },
         classes,
         deployed: None,
+        ranges: ranges(budget),
     }
 }
 
@@ -138,6 +142,35 @@ pub fn line(verdict: &Shown, checker: &Checker) -> Accepted<Line> {
         checker.accept(NodeProof { id, class, claim }).map_err(|refused| refused.fault.reason)
     });
     mended.unwrap_or_else(|reason| unproved(evidence.missing.unwrap_or(Missing::NoLeaf), &format!(": {reason}")))
+}
+
+/// The same of a node whose attributes are moved within ranges.
+pub(crate) fn ranged_line(
+    id: u32,
+    class: u32,
+    claim: Option<&RangeClaim>,
+    reason: &str,
+    checker: &RangeChecker,
+) -> Accepted<Line> {
+    let unproved =
+        |why: Missing, details: String| Accepted::from(Unproved { id, reason: short(&format!("{why}{details}")) });
+    let Some(claim) = claim else { return unproved(Missing::Undecided, format!(" ({reason})")) };
+    checker.accept(RangeNodeProof { id, class, claim: claim.clone() }).unwrap_or_else(|refused| {
+        let missing = match refused.proof.claim {
+            RangeClaim::Robust(_) => Missing::NoLeaf,
+            RangeClaim::NonRobust(_) => Missing::Witness,
+        };
+        unproved(missing, format!(": {}", refused.fault.reason))
+    })
+}
+
+/// The ranges of a budget, as a header states them.
+fn ranges(budget: &Budget) -> Option<RangesStatement> {
+    let all = |numbers: &[f64]| numbers.iter().map(|&x| number(x)).collect();
+    budget.ranges().map(|ranges| match ranges {
+        Ranges::Ball(radius) => RangesStatement::Epsilon(number(*radius)),
+        Ranges::Between { low, high } => RangesStatement::Between(RangeLimits { low: all(low), high: all(high) }),
+    })
 }
 
 /// A reason no longer than the format allows.

@@ -1,5 +1,7 @@
 //! The steps of a verdict about ranges: class pair by class pair, the closest first.
 
+use gcnproof_check::format::{RangeClaim, RangeClassProof, RangeWitness};
+
 use crate::number::span::Span;
 use crate::problem::flip::Flip;
 use crate::problem::minimal::minimal;
@@ -9,6 +11,7 @@ use crate::ranges::backward::Branch;
 use crate::ranges::forward::Move;
 use crate::ranges::lines::Lines;
 use crate::ranges::problem::RangeProblem;
+use crate::ranges::proof::number;
 use crate::ranges::scene::Scene;
 use crate::ranges::search::{Halt, Search};
 
@@ -24,6 +27,8 @@ pub(crate) struct Asked<'a> {
     /// Branches of a search, at most.
     pub(crate) nodes: usize,
     pub(crate) pace: &'a Pace,
+    /// Is what the verdict rests on to be kept?
+    pub(crate) proofs: bool,
 }
 
 /// An entry of a witness, and the value that it gets.
@@ -49,12 +54,15 @@ pub(crate) struct Decided {
     /// Was more than one branch visited?
     pub(crate) branched: bool,
     pub(crate) visited: usize,
+    /// What the verdict rests on, if it was asked for and there is one.
+    pub(crate) claim: Option<RangeClaim>,
 }
 
 impl Asked<'_> {
     /// Decides it.
     pub(crate) fn decide(&self) -> Decided {
-        let Asked { problem, target, reference, others, .. } = *self;
+        let Asked { problem, target, reference, others, proofs, .. } = *self;
+        let mut trees = Vec::new();
         let scene = Scene::new(problem, problem.network().depth(), target);
         let lines = Lines::new(&scene);
         let clean = scene.forward::<Span>(&[], |node| problem.enclosed(node).to_vec());
@@ -74,19 +82,23 @@ impl Asked<'_> {
                 visited: 0,
                 lower: f64::INFINITY,
                 upper: margins[at][1],
+                proofs,
             };
             let outcome = match pair.attack(&[]) {
                 Some(found) => Err(Halt::Attack(found)),
                 // The margin is above 0, and nothing can be changed.
                 None if fixed => {
                     search.lower = logits[reference].minus(logits[others[at]]).lo;
-                    Ok(())
+                    Ok(search.leaf(&lines, &Branch::default()))
                 }
                 None => search.explore(lines.clone(), &Branch::default(), 0),
             };
             (visited, branched) = (visited + search.visited, branched | (search.visited > 1));
             match outcome {
-                Ok(()) => margins[at][0] = search.lower.max(0.0),
+                Ok(tree) => {
+                    margins[at][0] = search.lower.max(0.0);
+                    trees.push(RangeClassProof { class: others[at] as u32, tree });
+                }
                 Err(Halt::Attack(found)) => {
                     margins[at][1] = margins[at][1].min(found.upper);
                     attack = Some(found);
@@ -104,6 +116,7 @@ impl Asked<'_> {
             shorten(&scene, reference, others, found);
         }
         let nodes = scene.slice.nodes(1);
+        let class = attack.as_ref().map(|attack| attack.class);
         let broken = attack.map(|Attack { moves, tie, .. }| {
             let change =
                 |of: &Move| NewValue { entry: Flip { node: nodes[of.place], attribute: of.attribute }, value: of.new };
@@ -111,7 +124,18 @@ impl Asked<'_> {
             changes.sort_by_key(|change| change.entry);
             Broken { changes, tie }
         });
-        Decided { margins, broken, open, branched, visited }
+        trees.sort_by_key(|tree| tree.class);
+        let claim = match (&broken, class) {
+            _ if !proofs => None,
+            (Some(broken), Some(class)) => {
+                let entry = |of: &NewValue| (of.entry.node, of.entry.attribute, number(of.value));
+                let entries = broken.changes.iter().map(entry).collect();
+                Some(RangeClaim::NonRobust(RangeWitness { class: class as u32, entries }))
+            }
+            _ if open => None,
+            _ => Some(RangeClaim::Robust(trees)),
+        };
+        Decided { margins, broken, open, branched, visited, claim }
     }
 }
 

@@ -26,10 +26,25 @@ impl Lines {
     /// Bounds under all perturbations, and the slopes with the smaller triangles.
     pub(crate) fn new(scene: &Scene) -> Lines {
         let bounds: Vec<Vec<Span>> = (2..scene.slice.top()).map(|l| scene.units(l)).collect();
-        let slope = |z: &Span| if z.hi > -z.lo { 1.0 } else { 0.0 };
-        let slopes = bounds.iter().map(|units| units.iter().map(slope).collect()).collect();
+        let slopes = bounds.iter().map(|units| units.iter().map(Lines::usual_slope).collect()).collect();
         let prices = bounds.iter().map(|units| vec![0.0; units.len()]).collect();
         Lines { bounds, slopes, prices }
+    }
+
+    /// The slope with the smaller triangle.
+    pub(crate) fn usual_slope(z: &Span) -> f64 {
+        if z.hi > -z.lo { 1.0 } else { 0.0 }
+    }
+
+    /// The same with slopes that are multiples of a power of two, and prices of so many bits.
+    pub(crate) fn rounded(&self, bits: i32) -> Lines {
+        let scale = 2f64.powi(bits);
+        let each = |numbers: &[Vec<f64>], round: &dyn Fn(f64) -> f64| {
+            numbers.iter().map(|list| list.iter().map(|&x| round(x)).collect()).collect()
+        };
+        let slope = |x: f64| (x * scale).round() / scale;
+        let price = |x: f64| f64::from_bits(x.to_bits() & !((1 << (52 - bits)) - 1));
+        Lines { bounds: self.bounds.clone(), slopes: each(&self.slopes, &slope), prices: each(&self.prices, &price) }
     }
 }
 

@@ -11,6 +11,7 @@ mod forward;
 mod lines;
 mod number;
 pub(crate) mod problem;
+pub(crate) mod proof;
 mod scene;
 mod search;
 mod selection;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use gcnproof_check::format::RangeStep;
+
 use crate::number::span::Span;
 use crate::problem::pace::Pace;
 use crate::ranges::attack::{Attack, Pair};
 use crate::ranges::backward::{Branch, Entry};
 use crate::ranges::forward::Move;
 use crate::ranges::lines::{Lines, Unit};
+use crate::ranges::proof::{number, stated};
 
 /// Steps of ascent at the root, and in a branch.
 const ROOT_STEPS: usize = 40;
@@ -36,7 +39,12 @@ pub(crate) struct Search<'a> {
     pub(crate) lower: f64,
     /// The smallest margin seen, in floats.
     pub(crate) upper: f64,
+    /// Are trees kept for a proof? Otherwise they are empty.
+    pub(crate) proofs: bool,
 }
+
+/// A tree in preorder, as a proof has it.
+pub(crate) type Tree = Vec<RangeStep>;
 
 /// What an ascent has found.
 struct Ascent {
@@ -57,6 +65,15 @@ struct Chosen {
     sum: f64,
 }
 
+/// The two parts of a branch, in the order in which they are searched.
+struct Parts {
+    step: RangeStep,
+    one: Branch,
+    two: Branch,
+    /// Does a proof have them the other way round?
+    turned: bool,
+}
+
 /// How to go on.
 enum Split {
     Unit(Unit),
@@ -66,14 +83,14 @@ enum Split {
 }
 
 impl Search<'_> {
-    /// Decides a branch: all of its perturbations leave the margin above 0, or something stops the search.
-    pub(crate) fn explore(&mut self, lines: Lines, branch: &Branch, depth: usize) -> Result<(), Halt> {
+    /// Decides a branch: all of its perturbations leave the margin above 0, as its tree shows, or something stops the search.
+    pub(crate) fn explore(&mut self, lines: Lines, branch: &Branch, depth: usize) -> Result<Tree, Halt> {
         self.visited += 1;
         let steps = if depth == 0 { ROOT_STEPS } else { BRANCH_STEPS };
         let ascent = self.ascend(lines, branch, steps)?;
         if ascent.lower > 0.0 {
             self.lower = self.lower.min(ascent.lower);
-            return Ok(());
+            return Ok(self.leaf(&ascent.lines, branch));
         }
         self.try_average(&ascent, branch)?;
         if depth == 0 {
@@ -86,14 +103,30 @@ impl Search<'_> {
             self.lower = f64::INFINITY;
         }
         let Some(parts) = self.split(&ascent, branch) else { return self.insist(ascent.lines, branch) };
-        for part in parts {
-            self.explore(ascent.lines.clone(), &part, depth + 1)?;
+        let one = self.explore(ascent.lines.clone(), &parts.one, depth + 1)?;
+        let two = self.explore(ascent.lines, &parts.two, depth + 1)?;
+        Ok(match (self.proofs, parts.turned) {
+            (false, _) => Tree::new(),
+            (true, false) => [vec![parts.step], one, two].concat(),
+            (true, true) => [vec![parts.step], two, one].concat(),
+        })
+    }
+
+    /// The leaf of a branch that its lines close: with numbers as short as its bound allows.
+    pub(crate) fn leaf(&self, lines: &Lines, branch: &Branch) -> Tree {
+        if !self.proofs {
+            return Tree::new();
         }
-        Ok(())
+        let (scene, top) = (self.pair.scene, self.pair.top());
+        let positive = |lines: &Lines| scene.bound(lines, branch, &top).lower > 0.0;
+        let shorter = [8, 16, 28].into_iter().map(|bits| lines.rounded(bits)).find(positive);
+        let lines = shorter.as_ref().unwrap_or(lines);
+        let coefficients = scene.bound(lines, branch, &top).coefficients;
+        vec![RangeStep::Lines(Box::new(stated(scene, branch, lines, &coefficients)))]
     }
 
     /// Closes a branch in which nothing is left to split: its signs contradict each other, or the ascent was too short.
-    fn insist(&mut self, mut lines: Lines, branch: &Branch) -> Result<(), Halt> {
+    fn insist(&mut self, mut lines: Lines, branch: &Branch) -> Result<Tree, Halt> {
         let top = self.pair.top();
         for _ in 0..INSISTENCE {
             for id in branch.signs.keys() {
@@ -101,7 +134,7 @@ impl Search<'_> {
                 let lower = self.best_price(&mut lines, branch, [id.l - 2, at], &top);
                 if lower > 0.0 {
                     self.lower = self.lower.min(lower);
-                    return Ok(());
+                    return Ok(self.leaf(&lines, branch));
                 }
                 if self.pace.is_late() {
                     return Err(Halt::Limit);
@@ -110,7 +143,7 @@ impl Search<'_> {
             let ascent = self.ascend(lines, branch, 4 * BRANCH_STEPS)?;
             if ascent.lower > 0.0 {
                 self.lower = self.lower.min(ascent.lower);
-                return Ok(());
+                return Ok(self.leaf(&ascent.lines, branch));
             }
             lines = ascent.lines;
         }
@@ -253,18 +286,20 @@ impl Search<'_> {
     }
 
     /// The two parts of a branch: by the unit whose line is farthest from it, or by an entry that was selected now and then.
-    fn split(&self, ascent: &Ascent, branch: &Branch) -> Option<[Branch; 2]> {
+    fn split(&self, ascent: &Ascent, branch: &Branch) -> Option<Parts> {
         let unit = self.widest(ascent, branch).map(Split::Unit);
         let entry = || self.doubtful(ascent, branch).map(Split::Entry);
         let found = unit.or_else(entry).or_else(|| self.longest(branch).map(Split::Value))?;
         // First where the average is: an attack is more likely there.
         let (mut one, mut two) = (branch.clone(), branch.clone());
-        match found {
+        let node = |l: usize, place: usize| self.pair.scene.slice.nodes(l)[place];
+        let (step, turned) = match found {
             Split::Unit(id) => {
                 let at = id.place * self.pair.scene.width(id.l) + id.unit;
                 let active = ascent.units.get(id.l - 2).is_none_or(|units| units[at] >= 0.0);
                 one.signs.insert(id, active);
                 two.signs.insert(id, !active);
+                (RangeStep::Unit(id.l as u32, node(id.l, id.place), id.unit as u32), !active)
             }
             Split::Entry(entry @ (place, attribute)) => {
                 let scene = self.pair.scene;
@@ -272,6 +307,7 @@ impl Search<'_> {
                 let ends = scene.problem.ranges().limits(attribute as usize, scene.value(place, attribute));
                 one.changed.insert(entry, ends);
                 two.kept.push(entry);
+                (RangeStep::Entry(node(1, place), attribute), true)
             }
             Split::Value(entry) => {
                 let [low, high] = branch.changed[&entry];
@@ -281,9 +317,10 @@ impl Search<'_> {
                 let first = usize::from(chosen > middle);
                 one.changed.insert(entry, halves[first]);
                 two.changed.insert(entry, halves[1 - first]);
+                (RangeStep::Value(node(1, entry.0), entry.1, number(middle)), first == 1)
             }
-        }
-        Some([one, two])
+        };
+        Some(Parts { step, one, two, turned })
     }
 
     fn widest(&self, ascent: &Ascent, branch: &Branch) -> Option<Unit> {

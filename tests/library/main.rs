@@ -12,6 +12,7 @@ mod hand_solved;
 mod proofs;
 mod pyg;
 mod ranges;
+mod ranges_proofs;
 mod reference;
 mod regressions;
 mod search_regressions;

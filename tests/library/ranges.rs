@@ -9,10 +9,10 @@ use gcnproof::{
 use gcnproof_files::{GraphFile, Pattern, SparseMatrix};
 
 /// Numbers by chance (Steele, Lea and Flood's SplitMix64).
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,26 +20,26 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn up_to(&mut self, most: usize) -> usize {
+    pub fn up_to(&mut self, most: usize) -> usize {
         (self.next() % (most as u64 + 1)) as usize
     }
 
-    fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn chance(&mut self, share: f64) -> bool {
+    pub fn chance(&mut self, share: f64) -> bool {
         self.between(0.0, 1.0) < share
     }
 }
 
 /// A small problem.
-struct Case {
-    graph: Graph,
-    network: Network,
-    values: Vec<Vec<f64>>,
-    budget: Budget,
-    ranges: Ranges,
+pub struct Case {
+    pub graph: Graph,
+    pub network: Network,
+    pub values: Vec<Vec<f64>>,
+    pub budget: Budget,
+    pub ranges: Ranges,
 }
 
 fn pattern(rows: &[Vec<u32>], columns: usize) -> Pattern {
@@ -62,7 +62,7 @@ fn graph_of(adjacency: Pattern, values: &[Vec<f64>], columns: usize) -> Graph {
     Graph::from_file(GraphFile::new(adjacency, places, None).valued(matrix).unwrap())
 }
 
-fn case(seed: u64) -> Case {
+pub fn case(seed: u64) -> Case {
     let random = &mut Random(seed);
     let (nodes, attributes) = (1 + random.up_to(3), 1 + random.up_to(2));
     let mut rows: Vec<Vec<u32>> = vec![Vec::new(); nodes];
@@ -110,7 +110,7 @@ fn case(seed: u64) -> Case {
 
 impl Case {
     /// The logits with other values, in floats.
-    fn logits(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    pub fn logits(&self, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let layers: Vec<&Layer> = self.network.own_layers().collect();
         let mut h = values.to_vec();
         for (l, layer) in layers.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Case {
         h
     }
 
-    fn range(&self, node: usize, attribute: usize) -> [f64; 2] {
+    pub fn range(&self, node: usize, attribute: usize) -> [f64; 2] {
         match &self.ranges {
             Ranges::Ball(radius) => [self.values[node][attribute] - radius, self.values[node][attribute] + radius],
             Ranges::Between { low, high } => [low[attribute], high[attribute]],
@@ -144,7 +144,7 @@ impl Case {
 
     /// The smallest margin of each node over all other classes, of many perturbations: all that move entries to ends or halfway, and
     /// random ones.
-    fn least(&self, references: &[usize], random: &mut Random) -> Vec<f64> {
+    pub fn least(&self, references: &[usize], random: &mut Random) -> Vec<f64> {
         let (nodes, attributes) = (self.values.len(), self.values[0].len());
         let mut least = vec![f64::INFINITY; nodes];
         let mut look = |values: &[Vec<f64>]| {

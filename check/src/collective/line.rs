@@ -110,6 +110,7 @@ impl CollectiveHeader {
             budget: self.budget.clone(),
             classes: self.classes,
             deployed: None,
+            ranges: None,
         }
     }
 }

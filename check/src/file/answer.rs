@@ -11,6 +11,7 @@ use crate::format::Convention;
 use crate::ids::{Edge, Flip};
 use crate::question::text::shown_rules;
 use crate::question::{Attack, FlipLimits, Question, uncovered_flips, uncovered_removals};
+use crate::ranges::RangeBudget;
 use crate::statement::{Budget, same_rules};
 use crate::verdict::Reason;
 
@@ -73,6 +74,7 @@ impl Attack {
     fn kind(&self) -> &'static str {
         match self {
             Attack::Flips(..) => FLIPS,
+            Attack::Ranges(..) => RANGES,
             Attack::Removals(_) => REMOVALS,
             Attack::Collective { .. } => ONE_ATTACK,
         }
@@ -82,6 +84,7 @@ impl Attack {
 impl Stated {
     fn kind(&self) -> &'static str {
         match self {
+            Stated::Flips(header) if header.ranges.is_some() => RANGES,
             Stated::Flips(_) => FLIPS,
             Stated::Removals(_) => REMOVALS,
             Stated::Collective(_) => ONE_ATTACK,
@@ -90,6 +93,7 @@ impl Stated {
 }
 
 const FLIPS: &str = "flips of attributes, node by node";
+const RANGES: &str = "attributes moved within ranges, node by node";
 const REMOVALS: &str = "changed edges, node by node";
 const ONE_ATTACK: &str = "one attack for the whole graph";
 
@@ -105,6 +109,7 @@ pub(crate) struct Asked<'a> {
 enum Perturbations<'a> {
     Any,
     Flips(Budget<'a>),
+    Ranges(RangeBudget),
     Removals(RemovalBudget),
     Changes(ChangeBudget),
 }
@@ -126,6 +131,20 @@ impl<'a> Asked<'a> {
             &FlipLimits { budget: stated, nodes: None },
         );
         Ok(Asked { budget: Perturbations::Flips(budget), graph, uncovered })
+    }
+
+    /// Beside a statement about ranges.
+    pub(crate) fn ranges(
+        question: Option<&Question>,
+        graph: &'a GraphFile,
+        stated: &RangeBudget,
+    ) -> Result<Asked<'a>, Reason> {
+        let Some(Question { attack: Attack::Ranges(budget, ranges), .. }) = question else {
+            return Ok(Asked::nothing(graph));
+        };
+        let budget = RangeBudget::new(budget, ranges, graph)?;
+        let uncovered = stated.uncovered(&budget);
+        Ok(Asked { budget: Perturbations::Ranges(budget), graph, uncovered })
     }
 
     /// Beside a statement about edges.
@@ -161,6 +180,17 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The same of moved attributes.
+    pub(crate) fn is_answered_by_ranges(&self, claim: &format::RangeClaim) -> bool {
+        match (claim, &self.budget) {
+            (format::RangeClaim::Robust(_), _) => self.uncovered.is_empty(),
+            (format::RangeClaim::NonRobust(witness), Perturbations::Ranges(budget)) => {
+                budget.require(self.graph, &witness.entries).is_ok()
+            }
+            (format::RangeClaim::NonRobust(_), budget) => matches!(budget, Perturbations::Any),
+        }
+    }
+
     /// The same of removals.
     pub(crate) fn is_answered_by_removals(&self, claim: &EdgeClaim) -> bool {
         match claim {
@@ -181,7 +211,7 @@ impl<'a> Asked<'a> {
     fn has_removals(&self, edges: &[Edge]) -> bool {
         match &self.budget {
             Perturbations::Any => true,
-            Perturbations::Flips(_) => false,
+            Perturbations::Flips(_) | Perturbations::Ranges(_) => false,
             Perturbations::Removals(budget) => budget.require(&self.graph.adjacency, edges).is_ok(),
             Perturbations::Changes(budget) => budget.require(self.graph, edges).is_ok(),
         }

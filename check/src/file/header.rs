@@ -26,14 +26,15 @@ pub(crate) enum Stop {
 pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFile) -> Result<Stated, Stop> {
     let wrong = |reason| Stop::Wrong(1, reason);
     let order = |problem: &str| Reason::Order(problem.into());
-    let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns, model.layers.len());
+    let own = graph.values.as_ref().map_or(0, |values| values.attributes());
+    let (nodes, attributes, layers) = (graph.attributes.rows, graph.attributes.columns.max(own), model.layers.len());
     let rules = model.layers.iter().flat_map(|layer| &layer.operators).map(|rule| rule.len() + 3);
     // Every edge may be frozen, and so many may be candidates.
     let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() + edges::most_candidates(nodes));
     let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
     let longest = longest.max(edges::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
-    // A file about one attack may name all nodes besides.
-    let longest = longest.saturating_add(nodes.saturating_mul(11));
+    // A file about one attack may name all nodes besides, and one about ranges two limits of each attribute.
+    let longest = longest.saturating_add(nodes.saturating_mul(11)).saturating_add(attributes.saturating_mul(2 * LIMIT));
     // A node has one line, and one with bounds for each layer; some more may be wrong.
     let most = (nodes as u64).saturating_mul(layers as u64).saturating_add(SUPERFLUOUS);
     let line = lines.header(longest, most).map_err(|error| Stop::Unreadable(1, error))?;
@@ -63,6 +64,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     }
 }
 
+/// Bytes of a limit of a range: a float as an integer times a power of two.
+const LIMIT: usize = 32;
+
 /// Lines that a file may have besides those that its graph has room for.
 const SUPERFLUOUS: u64 = 1024;
 
@@ -73,7 +77,7 @@ const ATTACK: &[u8] = br#""attack":"#;
 /// nor have numbers of single nodes, and removed edges or one attack for all nodes are not about a part.
 pub(super) fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(), Reason> {
     let wrong = |problem: String| Err(Reason::Files(format!("the graph is {}: {problem}", part.words())));
-    if !matches!(header, Stated::Flips(_)) {
+    if !matches!(header, Stated::Flips(header) if header.ranges.is_none()) {
         return wrong("only proofs against flips of attributes, node by node, can be about a part".into());
     }
     let mut hops = 0;

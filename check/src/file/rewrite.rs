@@ -158,6 +158,7 @@ fn rewrite(checker: &Checker, line: Raw) -> Rewritten {
         },
         Ok(Line::End(_)) => Rewritten::Nothing,
         Ok(Line::Header(_)) => Rewritten::Wrong("a second header".into()),
+        Ok(Line::Ranged(_)) => Rewritten::Wrong("a proof about ranges".into()),
         Err(reason) => Rewritten::Wrong(reason.to_string()),
     }
 }

@@ -18,6 +18,7 @@ use crate::format::lines::{Lines, Raw};
 use crate::format::{LONGEST_REASON, Line, Unproved};
 use crate::number::steps;
 use crate::question::{flippable, removable};
+use crate::ranges::{RangeChecker, RangeStatement};
 use crate::statement::{Statement, require_digests};
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::Work;
@@ -87,6 +88,15 @@ fn run(
     work.set_weights(if chosen_by_file(header, model, options) { 0 } else { between_hidden(model) });
     let meter = work.header();
     match header {
+        Stated::Flips(header) if header.ranges.is_some() => {
+            let statement = RangeStatement::within(graph, model, header, &options.matrices, &meter);
+            let statement = statement.map_err(wrong_header)?;
+            drop(meter);
+            let checker = RangeChecker::new(&statement, options.exact_only).within(work.clone());
+            let asked = Asked::ranges(question, graph, statement.budget()).map_err(wrong_header)?;
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), statement.budget().is_void());
+            run_lines(lines, |line, before| judge_ranges(&checker, &asked, line, before), work, progress, summary)
+        }
         Stated::Flips(header) => {
             let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
             drop(meter);
@@ -278,9 +288,30 @@ fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw
             Err(reason) => JudgedLine::Other(reason),
         },
         Ok(Line::Header(_)) => JudgedLine::Other(Reason::Order("a second header".into())),
+        Ok(Line::Ranged(_)) => JudgedLine::Other(Reason::Order(OTHER_KIND.into())),
         Err(reason) => JudgedLine::Other(reason),
     }
 }
+
+fn judge_ranges(checker: &RangeChecker, asked: &Asked, line: Raw, before: Before) -> JudgedLine {
+    match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
+        Ok(Line::Ranged(proof)) if before.spoke_of(proof.id) => {
+            JudgedLine::Node(proof.id, Err(Reason::Repeated.into()))
+        }
+        Ok(Line::Ranged(proof)) => {
+            let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by_ranges(&proof.claim)));
+            JudgedLine::Node(proof.id, judged)
+        }
+        Ok(Line::Unproved(unproved)) => without_proof(unproved),
+        Ok(Line::End(count)) => JudgedLine::End(count),
+        Ok(Line::Header(_)) => JudgedLine::Other(Reason::Order("a second header".into())),
+        Ok(Line::Node(_) | Line::Bounds(_)) => JudgedLine::Other(Reason::Order(OTHER_KIND.into())),
+        Err(reason) => JudgedLine::Other(reason),
+    }
+}
+
+/// A line about flips where attributes are moved within ranges, or the other way round.
+const OTHER_KIND: &str = "a line of another kind of proof than the header states";
 
 fn judge_removals(checker: &EdgeChecker, asked: &Asked, line: Raw, before: Before) -> JudgedLine {
     match line.and_then(|bytes| EdgeLine::read(&bytes, usize::MAX)) {

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::ranges::RangesStatement;
+
 /// The statement that all proofs of a file share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +29,9 @@ pub struct Header {
     /// Stated if the proofs are about every execution of the network as it runs, and not about the exact network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,
+    /// Stated if attributes are moved within these ranges, and not flipped (`FORMAT-RANGES.md`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranges: Option<RangesStatement>,
 }
 
 /// What an execution of the network may do (`FORMAT.md` §9).

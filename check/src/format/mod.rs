@@ -4,6 +4,7 @@ pub(crate) mod exact;
 mod header;
 mod hints;
 pub(crate) mod lines;
+mod ranges;
 pub(crate) mod strict;
 mod token;
 
@@ -16,6 +17,11 @@ use crate::verdict::Reason;
 pub use header::{BudgetStatement, Convention, Deployed, Direction, Header, Local, longest_header};
 pub use hints::{
     BoundsLine, EnvelopeEntry, HintList, Hints, MOST_HINTS, MOST_HINTS_OF_A_LINE, Number, Prices, UnitBounds,
+};
+
+pub use ranges::{
+    RangeClaim, RangeClassProof, RangeLimits, RangeLines, RangeNodeProof, RangeStep, RangeWitness, RangesStatement,
+    UnitNumber,
 };
 
 /// The version that this crate writes, and the newest that it reads.
@@ -44,6 +50,8 @@ pub enum Line {
     Header(Header),
     /// The proof of one node.
     Node(NodeProof),
+    /// The proof of one node where attributes are moved within ranges.
+    Ranged(RangeNodeProof),
     /// A node without proof.
     Unproved(Unproved),
     /// Bounds of the units of a node of a layer above 2.

@@ -18,6 +18,7 @@
 mod bends;
 mod carry;
 mod interval;
+mod moves;
 mod nested;
 mod rough;
 mod rounded;
@@ -32,6 +33,7 @@ use super::dyadic::Dyadic;
 pub(crate) use bends::{BendSum, LevelBend};
 pub(crate) use carry::{activate, together};
 pub use interval::Interval;
+pub(crate) use moves::Coefficients;
 pub(crate) use nested::{NestedChanges, NestedSums, SupportLine};
 pub use rough::Rough;
 pub(crate) use rounded::RowSum;

@@ -25,19 +25,21 @@ pub use words::{Value, WORDS, Word, Words};
 use gcnproof_files::GraphFile;
 
 use crate::edges::{ChangeBudget, RemovalBudget, Removals};
-use crate::format::{BudgetStatement, Convention};
+use crate::format::{BudgetStatement, Convention, RangesStatement};
+use crate::ranges::RangeBudget;
 use crate::statement::Budget;
 use crate::verdict::Reason;
 
 /// The rules of a check, as all commands and the Python package tell them.
 pub const RULES: &str = "\
 A question names everything itself, in the words of `certify`: how many attributes may be flipped
-in all (-Q) and at a node (-q, 1% of the attributes if left out) and which, or how many edges may
-be removed in all (-E) and at a node (-e, no limit of its own if left out; every node keeps one
-edge unless told otherwise); the nodes (all if left out), the class (the predicted one), the
-message passing (the model's own; gcn for a model that names none), and whether it is about the
-network in exact arithmetic (if left out) or every execution of it (--deployed). With --bound B it
-is the question of `collective`: does one attack for the whole graph break at most B predictions?
+in all (-Q) and at a node (-q, 1% of the attributes if left out) and which, or moved (--epsilon,
+--ranges), or how many edges may be removed in all (-E) and at a node (-e, no limit of its own if
+left out; every node keeps one edge unless told otherwise); the nodes (all if left out), the class
+(the predicted one), the message passing (the model's own; gcn for a model that names none), and
+whether it is about the network in exact arithmetic (if left out) or every execution of it
+(--deployed). With --bound B it is the question of `collective`: does one attack for the whole
+graph break at most B predictions?
 --expect-Q, --expect-nodes and the like are other names of these options.
 
 The question is proved if everything in the file is accepted and every node asked about has a
@@ -71,6 +73,8 @@ pub struct Question {
 pub enum Attack {
     /// Flips of attributes, chosen anew for every node: in exact arithmetic, or whatever the execution.
     Flips(BudgetStatement, Option<Execution>),
+    /// Attributes moved within ranges, chosen anew for every node.
+    Ranges(BudgetStatement, RangesStatement),
     /// Removed edges, chosen anew for every node.
     Removals(Removals),
     /// Flips of attributes, chosen once for the whole graph.
@@ -97,6 +101,7 @@ impl Question {
     pub fn require(&self, graph: &GraphFile) -> Result<(), Reason> {
         match &self.attack {
             Attack::Flips(budget, _) | Attack::Collective { budget, .. } => Budget::new(budget, graph).map(|_| ())?,
+            Attack::Ranges(budget, ranges) => RangeBudget::new(budget, ranges, graph).map(|_| ())?,
             Attack::Removals(removals) if removals.is_plain() => {
                 RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?
             }

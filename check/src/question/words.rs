@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gcnproof_files::{GraphFile, PartFile, read_integers};
+use gcnproof_files::{GraphFile, PartFile, read_array, read_integers};
 
 use super::lists::{Ids, edges, identifiers, local, precision};
 use super::{Attack, Execution, Question};
 use crate::edges::format::{Candidates, ChangeKind, Changes, Removals};
-use crate::format::{BudgetStatement, Convention, Direction};
+use crate::format::{BudgetStatement, Convention, Direction, Number, RangeLimits, RangesStatement};
+use crate::number::Dyadic;
+use crate::ranges::observed;
 
 /// An option.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ const fn word(
 }
 
 /// All options that ask.
-pub static WORDS: [Word; 24] = {
+pub static WORDS: [Word; 26] = {
     use Value::{Needed, None as Nothing, Optional};
     [
         word(Some('Q'), "global", &["expect-Q"], Needed("N"), "Flips of attributes in all"),
@@ -65,6 +67,14 @@ pub static WORDS: [Word; 24] = {
             &["direction", "expect-direction"],
             Needed("WHICH"),
             "Which flips: both, add or remove [both]",
+        ),
+        word(None, "epsilon", &["expect-epsilon"], Needed("X"), "Attributes are moved by at most X instead of flipped"),
+        word(
+            None,
+            "ranges",
+            &["expect-ranges"],
+            Needed("observed|FILE"),
+            "Attributes are moved within ranges instead of flipped: those of their values, or the arrays low and high of a file",
         ),
         word(None, "freeze-nodes", &[], Needed("IDS|FILE"), "Nodes that cannot be touched, as for --nodes"),
         word(None, "freeze-attributes", &[], Needed("IDS|FILE"), "Attributes that cannot be touched: the same"),
@@ -256,7 +266,7 @@ impl Words {
             }
         };
         let (nodes, elsewhere) = ids.asked(self.get("nodes"))?;
-        if let (Some(part), Attack::Removals(_) | Attack::Collective { .. }) = (part, &attack) {
+        if let (Some(part), Attack::Ranges(..) | Attack::Removals(_) | Attack::Collective { .. }) = (part, &attack) {
             let words = part.words();
             return Err(format!(
                 "the graph is {words}: of a part only flips of attributes can be asked about, node by node"
@@ -277,6 +287,7 @@ impl Words {
     }
 
     fn flips(&self, global: u64, ids: &Ids) -> Result<Attack, String> {
+        let ranges = self.ranges(ids.graph)?;
         let attributes = ids.graph.own_attributes();
         // Where categories are changed, a share is one of their groups.
         let entries = ids.graph.categories.as_ref().map_or(attributes, |categories| categories.group_count());
@@ -299,6 +310,14 @@ impl Words {
             frozen_attributes: frozen.unwrap_or_default(),
         };
         let execution = ["operator-error", "unit-roundoff", "flush-subnormals"];
+        if let Some(ranges) = ranges {
+            self.refuse(&["bound", "attacked-nodes", "flips"], "where attributes are moved within ranges")?;
+            self.refuse(&execution, "where attributes are moved within ranges")?;
+            if self.get("deployed").is_some_and(|format| format != "exact") {
+                return Err("--deployed: moved attributes are decided in exact arithmetic only".into());
+            }
+            return Ok(Attack::Ranges(budget, ranges));
+        }
         if let Some(bound) = self.count("bound")? {
             self.refuse(&execution, "beside --bound")?;
             if self.get("deployed").is_some_and(|format| format != "exact") {
@@ -325,6 +344,31 @@ impl Words {
         Ok(Attack::Flips(budget, execution))
     }
 
+    /// The values that attributes may get, if they are not flipped.
+    fn ranges(&self, graph: &GraphFile) -> Result<Option<RangesStatement>, String> {
+        let number = |x: f64| {
+            let exact = Dyadic::from_bits(x.to_bits()).ok_or_else(|| format!("{x} is not a finite number"));
+            exact.map(|exact| Number(exact.reduced()))
+        };
+        match (self.get("epsilon"), self.get("ranges")) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err("--epsilon and --ranges contradict each other: give one of them".into()),
+            (Some(text), None) => {
+                let radius = text.trim().parse::<f64>().ok().filter(|radius| radius.is_finite() && *radius >= 0.0);
+                let radius = radius.ok_or_else(|| format!("--epsilon needs a number, 0 or more, not '{text}'"))?;
+                Ok(Some(RangesStatement::Epsilon(number(radius)?)))
+            }
+            (None, Some("observed")) => Ok(Some(observed(graph))),
+            (None, Some(file)) => {
+                let list = |name: &str| {
+                    let array = read_array(Path::new(file), name).map_err(|error| error.to_string())?;
+                    array.values.into_iter().map(number).collect::<Result<Vec<_>, _>>()
+                };
+                Ok(Some(RangesStatement::Between(RangeLimits { low: list("low")?, high: list("high")? })))
+            }
+        }
+    }
+
     fn removals(&self, ids: &Ids) -> Result<Attack, String> {
         let kind = match self.get("edges") {
             None | Some("remove") => ChangeKind::Remove,
@@ -332,7 +376,8 @@ impl Words {
             Some("change") => ChangeKind::Change,
             Some(_) => return Err("--edges: expected remove, insert or change".into()),
         };
-        let flips = ["local", "local-file", "flips", "freeze-attributes", "bound", "attacked-nodes"];
+        let flips =
+            ["local", "local-file", "flips", "epsilon", "ranges", "freeze-attributes", "bound", "attacked-nodes"];
         self.refuse(&flips, "where changed edges are asked about")?;
         if self.get("deployed").is_some_and(|format| format != "exact") {
             return Err("--deployed: changed edges are decided in exact arithmetic only".into());

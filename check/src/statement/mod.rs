@@ -18,9 +18,9 @@ pub use budget::{Budget, Decided};
 pub(crate) use described::{DescribedWeights, attributes, bias, bias_sizes, require_deployed};
 pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
-pub use links::{Link, pairs};
+pub use links::{Link, Links, pairs};
 pub use network::Network;
-pub(crate) use network::{first_weights, require_fit};
+pub(crate) use network::{first_weights, operator_links, require_fit};
 pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
@@ -98,6 +98,9 @@ impl<'a> Statement<'a> {
             return Err(Reason::Version("statements about the network as it runs"));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
+        if header.ranges.is_some() {
+            return Err(Reason::Header("attributes are moved within ranges, and not flipped".into()));
+        }
         if graph.values.is_some() {
             return Err(Reason::Numbers("proofs against flips"));
         }

@@ -187,6 +187,34 @@ pub(crate) fn first_weights<'m>(
     widened.map(Cow::Owned).ok_or_else(|| Reason::Files(wrong.into()))
 }
 
+/// The operators of all layers, one for each term, where the network reads attributes in another way.
+///
+/// # Errors
+/// If graph, model and stated rules do not fit together, or an operator takes too much.
+pub(crate) fn operator_links(
+    graph: &GraphFile,
+    model: &ModelFile,
+    stated: &[String],
+    matrices: &[Arc<SparseMatrix>],
+    meter: &Meter,
+) -> Result<Vec<Arc<Links>>, Reason> {
+    let mut operators = Operators::new(graph, matrices.iter().chain(&model.matrices));
+    let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
+    let mut all = Vec::new();
+    for (layer, rules) in model.layers.iter().zip(require_fit(graph, model, stated)?) {
+        if let Some(links) = known.get(&rules) {
+            all.push(links.clone());
+            continue;
+        }
+        operators.named_by_model = !layer.operators.is_empty();
+        let of_terms = rules.iter().map(|rule| operators.operator(rule, meter)).collect::<Result<Vec<_>, _>>()?;
+        let links = Arc::new(Links::new(&of_terms));
+        known.insert(rules, links.clone());
+        all.push(links);
+    }
+    Ok(all)
+}
+
 impl<'a> Network<'a> {
     /// The network that a header speaks of. `matrices` are those that a `matrix:` rule may name.
     ///

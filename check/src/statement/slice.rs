@@ -1,6 +1,6 @@
 //! The slice: the nodes that one target depends on.
 
-use super::links::Link;
+use super::links::{Link, Links};
 use super::network::Network;
 
 /// Steps for a link, whatever passes along it.
@@ -17,19 +17,24 @@ impl Slice {
     /// Cuts out what representation `top` of `target` depends on, along the entries of all operators of the layers
     /// `top−1 … 1`.
     pub fn new(network: &Network, top: usize, target: u32) -> Slice {
+        Slice::along(network.layers[..top - 1].iter().map(|layer| &*layer.links), target)
+    }
+
+    /// The same along the entries of some layers, of which there is at least one.
+    pub fn along<'l>(layers: impl DoubleEndedIterator<Item = &'l Links>, target: u32) -> Slice {
         let mut nodes = vec![vec![target]];
         let mut passing = Vec::new();
-        for layer in network.layers[..top - 1].iter().rev() {
+        for links in layers.rev() {
             let rows = &nodes[nodes.len() - 1];
             let mut columns: Vec<u32> = Vec::new();
             for &m in rows {
-                columns.extend(layer.links.row(m).iter().map(|link| link.at));
+                columns.extend(links.row(m).iter().map(|link| link.at));
             }
             columns.sort_unstable();
             columns.dedup();
             let place = |n: u32| columns.partition_point(|&other| other < n) as u32;
             let local = |link: &Link| Link { at: place(link.at), ..*link };
-            passing.push(rows.iter().map(|&m| layer.links.row(m).iter().map(local).collect()).collect());
+            passing.push(rows.iter().map(|&m| links.row(m).iter().map(local).collect()).collect());
             nodes.push(columns);
         }
         nodes.reverse();

@@ -88,6 +88,12 @@ pub enum Reason {
     /// Weights of a pair that the path does not have.
     #[error("hints: views of {0:?}, which are no neighbour of the target on the path and another neighbour of that")]
     View((u32, u32)),
+    /// An entry that is not in the neighbourhood, is frozen, or has a value outside its range.
+    #[error("[node, attribute] = {0:?} is no entry that may get this value here")]
+    Entry(Flip),
+    /// More changed entries than the budget allows.
+    #[error("the changed entries exceed the budget")]
+    Entries,
     /// More flips than the budget allows.
     #[error("the flips exceed the budget")]
     Budget,

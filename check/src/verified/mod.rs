@@ -93,6 +93,13 @@ pub fn verify(
         Stop::Unmet => format!("{}: the header is not about what was asked", proofs.display()),
     })?;
     let header = match header {
+        Stated::Flips(header) if header.ranges.is_some() => {
+            return Err(format!(
+                "{}: the verified checker knows flips of attributes, and these proofs are about attributes moved within \
+                 ranges: check them without --verified",
+                proofs.display()
+            ));
+        }
         Stated::Flips(header) => header,
         Stated::Removals(_) => {
             return Err(format!(

@@ -27,6 +27,7 @@ fn two_thousand_listed_flips_take_seconds() {
         budget,
         classes: Convention::Predicted,
         deployed: None,
+        ranges: None,
     };
     let statement = Statement::new(&graph, &model, &header, &[]).unwrap();
     let (hub, class) = (163, 1);
@@ -93,6 +94,7 @@ fn terms_that_overlap_take_seconds() {
         budget,
         classes: Convention::Predicted,
         deployed: None,
+        ranges: None,
     };
     let statement = Statement::new(&graph, &model, &header, &[]).unwrap();
     let leaf = Step::Leaf(Box::new(Leaf { cap: true, ..Leaf::default() }));

@@ -197,6 +197,13 @@ fn questions_that_are_none_are_refused() {
         ("-E 1 --keep-one-edge=true --expect-last-edges", "give one of them"),
         ("-Q 1 --nodes 3", "there is no node 3: there are 3"),
         ("-Q 1 --nodes 0-4294967296", "there is no node 4294967296"),
+        ("-Q 1 --epsilon x", "--epsilon needs a number"),
+        ("-Q 1 --epsilon 1 --ranges observed", "contradict each other"),
+        ("-Q 1 --epsilon 1 --bound 1", "means nothing"),
+        ("-Q 1 --epsilon 1 --flips add", "means nothing"),
+        ("-Q 1 --epsilon 1 --deployed float32", "exact arithmetic only"),
+        ("-Q 1 --ranges nothing.npz", "nothing.npz"),
+        ("-E 1 --epsilon 1", "means nothing"),
         ("-Q 1 --nodes two", "expected ids and ranges such as 0-99,204"),
         ("-Q 1 --nodes 2-1", "expected ids and ranges"),
         ("-Q 1 --nodes 0,1,1", "a mask is given as a file"),
@@ -271,7 +278,7 @@ fn executions_are_asked_about_in_words() {
     let world = world();
     let execution = |words: &str| match asked(&world, words).attack {
         Attack::Flips(_, execution) => execution,
-        Attack::Removals(_) | Attack::Collective { .. } => None,
+        Attack::Ranges(..) | Attack::Removals(_) | Attack::Collective { .. } => None,
     };
     let float32 = Execution::default();
     for (words, expected) in [

@@ -93,6 +93,43 @@ fn the_rules_are_written_once() {
     }
 }
 
+/// The same of attributes that are moved, and a proof answers for no more than it states.
+#[test]
+fn proofs_about_ranges_answer_what_they_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let proofs = folder.path().join("p.jsonl");
+    let proofs = proofs.to_str().unwrap();
+    let run =
+        |arguments: &[&str]| told(&Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap());
+    let (graph, model) = ("../fixtures/cora.npz", "../fixtures/cora_pyg.safetensors");
+    let budget = ["-Q", "4", "-q", "2", "--nodes", "0-19"];
+    let asked = [&["certify", graph, model, "--epsilon", "0.25", "--proofs", proofs], &budget[..]].concat();
+    let (code, text) = run(&asked);
+    assert_eq!(code, 0, "{text}");
+    let check = |more: &[&str]| run(&[&["check", graph, model, proofs], &budget[..], more].concat());
+    let (code, text) = check(&["--epsilon", "0.25"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("moved by at most 0.25") && text.contains("robust"), "{text}");
+    assert_eq!(check(&["--epsilon", "0.25", "--exact"]).0, 0);
+    for (other, words) in [
+        (&["--epsilon", "0.5"][..], "larger epsilon"),
+        (&["--ranges", "observed"], "--epsilon, the other about --ranges"),
+        (&[], "asked about flips of attributes"),
+    ] {
+        let (code, text) = check(other);
+        assert!(code == 1 && text.contains(words), "{other:?}: {code} {text}");
+    }
+    let (code, text) = run(&["check", graph, model, proofs]);
+    assert!(code == 4 && text.contains("whatever attributes are moved by at most 0.25"), "{code} {text}");
+    // A header that states less makes another statement of every robust node, and a smaller one is true as well; more is not.
+    let whole = std::fs::read_to_string(proofs).unwrap();
+    let forged = whole.replacen("\"1p-2\"", "\"3p0\"", 1);
+    assert_ne!(whole, forged);
+    std::fs::write(proofs, forged).unwrap();
+    let (code, text) = check(&["--epsilon", "3"]);
+    assert!(code == 1 && text.contains("the bound is not above 0"), "{code} {text}");
+}
+
 /// What certify writes is what check is asked.
 #[test]
 fn own_proofs_answer_the_question_they_were_made_for() {

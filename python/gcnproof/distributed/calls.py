@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import threads as _threads
+from ..attack import Ranges
 from ..asking import Asked, Class, Deployed, More, Path, files_of, tell
 from ..calls import Attack, Call, Limited, radii, verdicts
 from ..errors import InputError
@@ -113,6 +114,8 @@ def _run(kind: Any, bound: tuple[Any, Any, Any], asked: Asked, said: dict[str, A
         raise InputError(f"batch={batch!r}", "give the nodes of a batch at most, 1 or more, or leave it out")
     threads = _threads(threads)
     ray = engine()
+    if isinstance(asked.attack, Ranges):
+        raise InputError("Ranges are not distributed", "gcnproof.certify works on all cores of this machine")
     subject = Subject.of(*bound)
     graph = subject.graph._native()
     # What is wrong with the arguments is found here, before any machine is asked.

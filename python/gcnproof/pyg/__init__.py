@@ -54,7 +54,7 @@ class Reading:
         return graph
 
 
-def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False) -> Reading:
+def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False, real: bool = False) -> Reading:
     """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
     from .comparison import Own
     from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, is_double, read_data, warn_of_caches, warn_of_precision
@@ -67,7 +67,7 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
     if call is not None:
         check_call(call)
     remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
-    inputs = read_data(data, directed)
+    inputs = read_data(data, directed, real)
     warn_of_caches(model)
     warn_of_precision(model)
     way = call or call_of(copied(model), inputs.data)
@@ -91,6 +91,10 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
         # The module computes something in float32 on its way, and could not be run in float64 otherwise.
         bits = known.bits if division is None else division.bits
         network, final, division, arrays = recorded(True, replace(known, bits=bits, follows_casts=False))
+    if division is not None and (inputs.attributes.data != 1).any():
+        raise UnsupportedModel(
+            "the module divides rows of attributes by their sums, and the attributes are not 0 and 1. Remedy: divide `data.x` before the module, and leave the division out of it", "division"
+        )
     if division is not None and not division.clamped:
         own.empties = False
         for node in np.flatnonzero(np.diff(inputs.attributes.indptr) == 0)[:1].tolist():
@@ -101,7 +105,7 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
     return Reading(network, inputs, own, final, division, arrays)
 
 
-def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, directed: bool = False) -> tuple[Graph, Network]:
+def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, directed: bool = False, real: bool = False) -> tuple[Graph, Network]:
     """The graph of a Data object of PyTorch Geometric, and the network that a module is on it.
 
     A module that classifies graphs takes a Batch, a list of Data objects or a dataset: then the graph has a `batch`.
@@ -109,7 +113,8 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     The module is run once in eval mode on tensors that record what is done with them; it stays as it is. Then the network's logits are
     compared with the module's own in float64, on the attributes and on random flips of them (chosen by `seed`).
 
-    `directed=True` keeps edges that have one direction only in the graph, for attacks on directed edges.
+    `directed=True` keeps edges that have one direction only in the graph, for attacks on directed edges. `real=True` takes attributes as the numbers that they
+    are, for Ranges and for attacks on edges.
 
     `call` says how the module is called, by default by the arguments of its forward:
     `call=lambda model, data: model(data.x, data.edge_index, data.edge_weight)`.
@@ -120,5 +125,5 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     with a warning (`graph.normalised`).
     """
     whole(seed, "seed", "")
-    reading = read(model, data, call, directed=switch(directed, "directed"))
+    reading = read(model, data, call, directed=switch(directed, "directed"), real=real)
     return reading.compared_graph(seed), reading.network

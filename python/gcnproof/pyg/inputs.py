@@ -15,6 +15,7 @@ from scipy import sparse
 from ..errors import InputError, InvalidData, UnsupportedModel, warn
 from ..graph import Graph, checked_edges, no_edges
 from ..normalisation import Division, recognised
+from ..selection import NUMBERS
 
 Call = Callable[[Any, Any], Any]
 """How a module is called with a Data object."""
@@ -27,7 +28,7 @@ class Inputs:
     data: Any
     adjacency: sparse.csr_array
     attributes: sparse.csr_array
-    """0/1, also where rows are divided by their sums."""
+    """0/1, also where rows are divided by their sums; or any numbers, where these are asked for."""
     labels: np.ndarray | None
     """Of the nodes, or of the graphs, as many as there are."""
     batch: np.ndarray
@@ -48,7 +49,7 @@ class Inputs:
                 f"where there is no label, or `data.y = None` for no labels; {'a module without a readout' if readout else 'a readout such as global_add_pool'}, if {other}s "
                 "are to be classified"
             )
-        graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None, directed=self.directed)
+        graph = Graph(self.adjacency, self.attributes, self.labels, batch=self.batch if readout else None, directed=self.directed, real=True)
         return graph if self.normalised is None else graph._divided(Division(self.normalised))
 
     def with_attributes(self, x: Any) -> Any:
@@ -111,8 +112,8 @@ def _batch(data: Any, adjacency: sparse.csr_array) -> np.ndarray:
     return found
 
 
-def read_data(data: Any, directed: bool = False) -> Inputs:
-    """The parts of a Data object, whose edges keep their directions or not; raises InvalidData where it has none that can be certified."""
+def read_data(data: Any, directed: bool = False, real: bool = False) -> Inputs:
+    """The parts of a Data object, whose edges keep their directions or not, and attributes may be any numbers or not; raises InvalidData where it has none that can be certified."""
     if isinstance(data, torch.nn.Module):
         raise InvalidData("a module stands where the data is expected: the model comes first, then the data")
     if hasattr(data, "node_types"):
@@ -137,7 +138,7 @@ def read_data(data: Any, directed: bool = False) -> Inputs:
         raise InvalidData("`data.x` has no numbers (meta device). Remedy: give data on the CPU or a GPU")
     if not x.shape[:1].numel():
         raise InvalidData("the graph has no nodes: `data.x` has no rows")
-    attributes, normalised = _attributes(x)
+    attributes, normalised = _attributes(x, real)
     data = _double(data)
     adjacency = _adjacency(data, attributes.shape[0], directed)
     batch = _batch(data, adjacency)
@@ -158,8 +159,8 @@ def _is_text(values: Any) -> bool:
         return False
 
 
-def _attributes(x: torch.Tensor) -> tuple[sparse.csr_array, int | None]:
-    """0/1 attributes, and the bits of the quotients where rows are divided by their sums."""
+def _attributes(x: torch.Tensor, real: bool) -> tuple[sparse.csr_array, int | None]:
+    """0/1 attributes, or numbers, and the bits of the quotients where rows are divided by their sums."""
     if x.dim() != 2:
         raise InvalidData(f"`data.x` has {x.dim()} sides instead of 2: it must be nodes × attributes")
     x = x.detach().cpu()
@@ -176,7 +177,8 @@ def _attributes(x: torch.Tensor) -> tuple[sparse.csr_array, int | None]:
     if normalised is not None:
         matrix.data[:] = 1.0
     odd = np.flatnonzero(matrix.data != 1.0)
-    if len(odd):
+    if len(odd) and not (real and np.isfinite(matrix.data).all()):
+        odd = np.flatnonzero(~np.isfinite(matrix.data)) if real else odd
         _weighted(matrix, int(odd[0]))
     return matrix, normalised
 
@@ -186,7 +188,7 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
     node = int(np.searchsorted(matrix.indptr, first, side="right") - 1)
     example = f"node {node} has {matrix.data[first]:.6g} at attribute {matrix.indices[first]}"
     if not np.isfinite(matrix.data[first]):
-        raise InvalidData(f"the attributes are not numbers everywhere: {example}. Remedy: mend `data.x`, which must be 0 and 1, or 0 and 1 divided by the row's sum.")
+        raise InvalidData(f"the attributes are not numbers everywhere: {example}. Remedy: mend `data.x`: no verdict about it would mean anything.")
     sums = np.asarray(matrix.sum(axis=1)).reshape(-1)
     filled = np.diff(matrix.indptr) > 0
     if np.isfinite(matrix.data).all() and (matrix.data > 0).all() and np.allclose(sums[filled], 1.0, rtol=0, atol=0.01):
@@ -199,23 +201,22 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
         raise InvalidData(
             f"the attributes are weighted and row-normalised: every row of `data.x` sums to 1 ({example}), but the entries of a row differ from each other. "
             "Only 0/1 attributes are certified, and 0/1 attributes divided by the row's sum. Remedy: train the model on `data.x = (data.x > 0).float()`, "
-            "with T.NormalizeFeatures() after that or without it."
+            f"with T.NormalizeFeatures() after that or without it; or {NUMBERS}."
         )
     values = np.unique(matrix.data)
     if len(values) == 1:
         raise InvalidData(
             f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}), and the rows do not sum to 1. Remedy: train the model on "
-            f"`data.x = (data.x != 0).float()`, or give that with the weights that read `data.x` multiplied by {values[0]:.9g}."
+            f"`data.x = (data.x != 0).float()`, or give that with the weights that read `data.x` multiplied by {values[0]:.9g}; or {NUMBERS}."
         )
     if len(values) > 2 and ((matrix.data < 0).any() or matrix.nnz > 0.5 * matrix.shape[0] * matrix.shape[1]):
         raise InvalidData(
-            f"the attributes are continuous: {example}, and {len(values)} different numbers in all. Certificates are about flips of 0 and 1, in rows as they are or "
-            "divided by their sums, and say nothing of numbers between. Remedy: train the model on 0/1 attributes, such as the words of a document or numbers cut "
-            "into ranges"
+            f"the attributes are continuous: {example}, and {len(values)} different numbers in all. Flips are changes of 0 and 1, in rows as they are or "
+            f"divided by their sums. Remedy: {NUMBERS}"
         )
     raise InvalidData(
-        f"the attributes are weighted: {example}, but only 0/1 attributes are certified, and 0/1 attributes divided by the row's sum. "
-        "Remedy: train the model on `data.x = (data.x > 0).float()`, with T.NormalizeFeatures() after that or without it."
+        f"the attributes are weighted: {example}, but only 0/1 attributes are flipped, and 0/1 attributes divided by the row's sum. "
+        f"Remedy: {NUMBERS}; or train the model on `data.x = (data.x > 0).float()`, with T.NormalizeFeatures() after that or without it."
     )
 
 

@@ -20,6 +20,9 @@ def evaluator(graph: Graph, network: Network) -> Evaluate:
     handle = _native.Network(graph._native(), *network.describe())
 
     def logits(attributes: sparse.csr_array) -> np.ndarray:
+        if graph.real:
+            changed = graph._valued(attributes)._native()
+            return _native.Network(changed, *network.describe()).logits(changed)
         flips = sparse.coo_array(attributes != sparse.csr_array(graph.attributes))
         return handle.logits(graph._native(), list(zip(flips.row.tolist(), flips.col.tolist())))
 

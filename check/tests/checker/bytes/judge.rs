@@ -57,6 +57,7 @@ pub fn judge(data: &[u8]) {
             budget,
             classes: Convention::Labels,
             deployed: None,
+            ranges: None,
         };
         Line::Header(header).write(&mut file).expect("a vector takes all bytes");
     }

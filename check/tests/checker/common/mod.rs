@@ -58,6 +58,7 @@ pub fn world(attributes: &[&[u8]], columns: usize, layers: Vec<LayerFile>, globa
         },
         classes: Convention::Predicted,
         deployed: None,
+        ranges: None,
     };
     let (metadata, notes) = (Default::default(), Vec::new());
     let model = ModelFile {

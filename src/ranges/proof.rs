@@ -1,0 +1,39 @@
+//! What a proof states of the lines of a leaf (`check/FORMAT-RANGES.md`).
+
+use gcnproof_check::Dyadic;
+use gcnproof_check::format::{Number, RangeLines, UnitNumber};
+
+use crate::ranges::backward::Branch;
+use crate::ranges::lines::{Lines, Unit};
+use crate::ranges::scene::Scene;
+
+/// A float as proofs have it; 0 for what is no number.
+pub(crate) fn number(x: f64) -> Number {
+    Number(Dyadic::from_bits(x.to_bits()).unwrap_or(Dyadic::ZERO).reduced())
+}
+
+/// The lines of a leaf that are not the default, where a unit has a positive coefficient or its sign a price.
+pub(crate) fn stated(scene: &Scene, branch: &Branch, lines: &Lines, coefficients: &[Vec<f64>]) -> RangeLines {
+    let mut found = RangeLines::default();
+    for l in 2..scene.slice.top() {
+        let width = scene.width(l);
+        for (at, z) in lines.bounds[l - 2].iter().enumerate() {
+            let id = Unit { l, place: at / width, unit: at % width };
+            if scene.problem.layer(l - 1).is_linear(id.unit) {
+                continue;
+            }
+            let named =
+                |x: f64| -> UnitNumber { (l as u32, scene.slice.nodes(l)[id.place], id.unit as u32, number(x)) };
+            let (slope, price) = (lines.slopes[l - 2][at].clamp(0.0, 1.0), lines.prices[l - 2][at]);
+            let split = branch.signs.contains_key(&id);
+            if split && price > 0.0 {
+                found.prices.push(named(price));
+            }
+            let open = !split && z.lo < 0.0 && z.hi > 0.0;
+            if open && coefficients[l - 2][at] > 0.0 && slope != Lines::usual_slope(z) {
+                found.slopes.push(named(slope));
+            }
+        }
+    }
+    found
+}
