@@ -94,18 +94,6 @@ Section Leaf.
         end
     end.
 
-  Definition row_excess (row : Z * list (list unit2 * list (ready * Z))) : Z :=
-    let (n, items) := row in
-    if Z.leb (left P n) 0 then 0
-    else
-      let sp := specials items in
-      let s := all_slopes made_ready plain items in
-      let steep := steepest (match sp with [] => s | _ => all_slopes made_ready most items end) in
-      let p := price_of (price h) n in
-      let within := p * p in
-      scan steep within rows_of_weights (fun d ws =>
-        if free P n d then pos (products (attributes P n d) s ws + extra P sp n d - p) else 0).
-
   (* Has the unit prices of a node's own? Then its flips may gain even where they change nothing. *)
   Definition concerns (n : Z) (u : unit2) : bool :=
     existsb (fun b => match snd b with
@@ -123,39 +111,59 @@ Section Leaf.
       then map (fun n => (n, (snd e, []))) (filter (fun n => existsb (concerns n) (snd e) && negb (existsb (fun r => Z.eqb (fst r) n) (fst e))) keys)
       else []) all.
 
-  (* The same with bends of layer 3, which rows `around` reach. *)
-  Definition nested_excess (ns : nest) (around : list (Z * list (Z * list (ready * Z)))) (shadows : table (list unit2))
-    (row : Z * list (list unit2 * list (ready * Z))) : Z :=
-    let (n, items) := row in
+  (* What flips of a row lose: times the squares of an attribute, `steepness` is no less than the square of it; `lost` is no less unless
+     it is at most a price. Rows are looked at one by one: until then only what they are made from is kept. *)
+  Record losing := { steepness : Z; lost : Z -> Z -> list (list Z) -> Z }.
+
+  Definition plain_row (n : Z) (items : list (list unit2 * list (ready * Z))) (_ : unit) : losing :=
+    let sp := specials items in
+    let s := all_slopes made_ready plain items in
+    {| steepness := steepest (match sp with [] => s | _ => all_slopes made_ready most items end);
+       lost := fun _ d ws => products (attributes P n d) s ws + extra P sp n d |}.
+
+  (* The same with bends of layer 3, which rows `around` reach: attributes are ruled out by slopes first. *)
+  Definition nested_row (ns : nest) (around : list (Z * list (Z * list (ready * Z)))) (shadows : table (list unit2))
+    (n : Z) (items : list (list unit2 * list (ready * Z))) (_ : unit) : losing :=
     let here := at_row around n in
     let sp := specials items in
     let s := all_slopes made_ready plain items in
-    sifted P made_ready rows_of_weights n (price_of (price h) n) (items ++ map (fun it => (get shadows (fst it), snd it)) here)
-      (fun d ws => products (attributes P n d) s ws + extra P sp n d + joint_loss P h (ground ns) (joints ns) here n d).
+    let above := all_slopes made_ready most (items ++ map (fun it => (get shadows (fst it), snd it)) here) in
+    {| steepness := steepest above;
+       lost := fun p d ws => if Z.leb (products (attributes P n d) above ws) p then p
+         else products (attributes P n d) s ws + extra P sp n d + joint_loss P h (ground ns) (joints ns) here n d |}.
 
-  Definition largest_loss (lines : list (Z * list unit2)) (ns : nest) : result Z :=
+  Definition losses (lines : list (Z * list unit2)) (ns : nest) : result (list (Z * (unit -> losing))) :=
     let all := map (fun e => (links made_ready (fst e), snd e)) lines in
     let reached := group (near all) in
     let rows := match far (map fst reached) all with [] => reached | more => group (near all ++ more) end in
+    let changeable := filter (fun row => Z.ltb 0 (left P (fst row))) rows in
     if forallb (fun e => ascending (fst e)) all && forallb (fun e => aligned (snd e) (ids width2)) lines && ascending reached && ascending rows
-       && not_negative (price h)
     then
       match joints ns with
-      | [] => Got (paid P (price h) + zsum rows row_excess)
+      | [] => Got (map (fun row => (fst row, plain_row (fst row) (snd row))) changeable)
       | js =>
           let around := surroundings made_ready (senders ns) in
           if sound_surroundings made_ready (senders ns) around
              && forallb (fun b => forallb (fun r => existsb (Z.eqb (fst r)) (senders ns)) (over b)) js
              && forallb (fun r => existsb (fun row => Z.eqb (fst row) (fst r)) rows) around
           then
-            let parts := shades h (ground ns) js in
-            let shadows := tabulate (shaded width2 parts) (senders ns) in
-            Got (paid P (price h) + zsum rows (nested_excess ns around shadows))
+            let shadows := tabulate (shaded width2 (shades h (ground ns) js)) (senders ns) in
+            Got (map (fun row => (fst row, nested_row ns around shadows (fst row) (snd row))) changeable)
           else Failed
       end
     else Failed.
 
-  (* width is that of the top layer, width2 that of layer 2. *)
+  (* A constant, and what flips lose of it. width is that of the top layer, width2 that of layer 2. *)
+  Definition linear (net : network Z) (width : Z) (o : objective) : result (Z * list (Z * (unit -> losing))) :=
+    bind (descend net width o) (fun r => bind (losses (fst (snd r)) (snd (snd r))) (fun rows => Got (fst r, rows))).
+
+  (* Rule 1 for it. *)
+  Definition lost_above (row : Z * (unit -> losing)) : Z :=
+    let (n, look) := row in
+    let r := look tt in
+    let p := price_of (price h) n in
+    scan (steepness r) (p * p) rows_of_weights (fun d ws => if free P n d then pos (lost r p d ws - p) else 0).
   Definition bound (net : network Z) (width : Z) (o : objective) : result Z :=
-    bind (descend net width o) (fun r => bind (largest_loss (fst (snd r)) (snd (snd r))) (fun T => Got (fst r - T))).
+    bind (linear net width o) (fun r =>
+      if not_negative (price h) then Got (fst r - (paid P (price h) + zsum (snd r) lost_above)) else Failed).
 End Leaf.

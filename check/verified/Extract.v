@@ -1,6 +1,6 @@
 (* Extraction to OCaml. Trusted: that Zarith's integers are the integers, and these few lines. *)
 From Coq Require Import ZArith List Extraction ExtrOcamlBasic.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Sound Floats Widen Menus Operators.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Sound Floats Widen Menus Operators Collective.
 
 Extract Inductive nat => "int" ["0" "Stdlib.succ"] "(fun zero next n -> if n = 0 then zero () else next (n - 1))".
 Extract Inductive positive => "Number.t"
@@ -21,8 +21,9 @@ Extract Constant Z.ltb => "Number.lt".
 Extract Constant Z.div => "(fun a b -> if Number.sign b = 0 then Number.zero else Number.fdiv a b)".
 Extract Constant Z.modulo => "(fun a b -> if Number.sign b = 0 then a else Number.sub a (Number.mul b (Number.fdiv a b)))".
 Extract Constant Z.pow => "(fun a b -> if Number.sign b < 0 then Number.zero else Number.pow a (Number.to_int b))".
+Extract Constant Z.sqrt => "(fun a -> if Number.sign a < 0 then Number.zero else Number.sqrt a)".
 Extract Constant Z.of_nat => "Number.of_int".
 Extract Constant Z.to_nat => "(fun z -> if Number.sign z < 0 then 0 else Number.to_int z)".
 Extract Constant Nat.eqb => "(fun (a : int) b -> a = b)".
 
-Extraction "checker.ml" prepare no_rivals prepare_categories prepare_rows judge add_line no_bounds to_integer reciprocal reciprocal32 reciprocal_root.
+Extraction "checker.ml" prepare no_rivals prepare_categories prepare_rows judge add_line no_bounds prepare_collective nothing_known take_line claim_holds to_integer reciprocal reciprocal32 reciprocal_root.

@@ -4,29 +4,12 @@ From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Uni
 Import ListNotations.
 Open Scope Z_scope.
 
-Lemma row_excess_sound P first ready_width width h n items :
-  inputs first = count P -> not_negative (price h) = true ->
-  (forall it, In it items -> map place (fst it) = ids width) ->
-  (forall it e, In it items -> In e (snd it) -> In (fst e) (all_ready (count P) ready_width first)) ->
-  (forall it u, In it items -> In u (fst it) -> proper u) ->
-  excess P (row_loss P n items) n (price_of (price h) n)
-  <= row_excess P (all_ready (count P) ready_width first) h (attribute_rows (count P) width first) (n, items).
-Proof.
-  intros IN NN AL RE PR. unfold row_excess. destruct (Z.leb_spec (left P n) 0) as [L|L].
-  - unfold excess. rewrite zsum_zero; [reflexivity|]. intros d _. unfold free. destruct (Z.ltb_spec 0 (left P n)); [lia|reflexivity].
-  - unfold excess. apply scan_sound; [apply steepest_nonneg|]. intros d. cbn zeta.
-    pose proof (price_of_nonneg (price h) n NN) as NP.
-    pose proof (row_loss_plain P first ready_width width n d items AL RE) as RP.
-    pose proof (row_loss_most P first ready_width width n d items AL RE PR) as RM.
-    cbn zeta in RP, RM.
-    set (ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) in *. split.
-    + rewrite RP. destruct (free P n d); lia.
-    + intros S. assert (row_loss P n items d <= price_of (price h) n) as B.
-      { destruct (specials items) as [|sp sps] eqn:ES.
-        - rewrite RP. unfold extra. rewrite zsum_nil, Z.add_0_r. apply products_most; assumption.
-        - etransitivity; [exact RM|]. apply products_most; assumption. }
-      destruct (free P n d); unfold pos; lia.
-Qed.
+(* What rows of losses have to do with what flips lose: a row that is left out loses nothing. *)
+Definition losing_sound (P : problem) (first : layer Z) (width : Z) (L : flip -> Z) (rows : list (Z * (unit -> losing))) : Prop :=
+  (forall n d, free P n d = true -> ~ In n (map fst rows) -> L (n, d) <= 0) /\
+  forall n row d p, In (n, row) rows -> 0 <= p ->
+    let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first) in
+    L (n, d) <= Z.max (lost (row tt) p d ws) p /\ 0 <= steepness (row tt) /\ (steepness (row tt) * squares ws <= p * p -> L (n, d) <= p).
 
 Section Largest.
   Variables (P : problem) (F : list flip) (first : layer Z) (ready_width width : Z) (h : hints).
@@ -35,14 +18,14 @@ Section Largest.
   Let made := all_ready (count P) ready_width first.
   Let X := attributes P.
 
-  Lemma largest_loss_sound lines ns T : proper_lines lines -> proper_nest h width ns ->
-    largest_loss P made h (attribute_rows (count P) width first) width lines ns = Got T ->
-    zsum F (total_loss P first lines) + zsum F (nest_loss P first h ns) <= T.
+  Lemma losses_sound lines ns found : proper_lines lines -> proper_nest h width ns -> losses P made h width lines ns = Got found ->
+    losing_sound P first width (fun f => total_loss P first lines f + nest_loss P first h ns f) found.
   Proof.
-    intros PL PN. unfold largest_loss. set (all := map _ lines). set (reached := group (near all)). set (more := far _ all).
+    intros PL PN. unfold losses. set (all := map _ lines). set (reached := group (near all)). set (more := far _ all).
     set (rows := match more with [] => reached | _ => _ end).
-    destruct (forallb _ all && _ && _ && _ && _) eqn:E; [|discriminate]. intros RESULT.
-    apply andb_prop in E as [E NN]. apply andb_prop in E as [E ASC]. apply andb_prop in E as [E ASR]. apply andb_prop in E as [EA EL].
+    set (changeable := filter _ rows).
+    destruct (forallb _ all && _ && _ && _) eqn:E; [|discriminate]. intros RESULT.
+    apply andb_prop in E as [E ASC]. apply andb_prop in E as [E ASR]. apply andb_prop in E as [EA EL].
     rewrite forallb_forall in EA, EL. pose proof (ascending_nodup _ ASC) as ND. pose proof (ascending_nodup _ ASR) as NDR.
     assert (forall e, In e lines -> NoDup (map fst (links made (fst e)))) as NDL.
     { intros e He. apply ascending_nodup. apply (EA (links made (fst e), snd e)). unfold all. apply in_map_iff. exists e. auto. }
@@ -108,14 +91,22 @@ Section Largest.
     { intros n items d Hr. etransitivity; [apply TL|]. rewrite (zsum_key rows n items (fun g => zsum (snd g) (L n d)) ND Hr). reflexivity. }
     assert (forall n d, ~ In n (map fst rows) -> total_loss P first lines (n, d) <= 0) as OUT.
     { intros n d NI. etransitivity; [apply TL|]. rewrite (zsum_no_key rows n (fun g => zsum (snd g) (L n d)) NI). lia. }
-    clear TL SUM MEM L. clearbody rows more. unfold nest_loss. destruct (joints ns) as [|j0 js0] eqn:EJ.
-    - inversion RESULT. subst T. rewrite no_bends_loss, Z.add_0_r.
-      etransitivity; [apply (selection P F (price h) (total_loss P first lines) (map fst rows) A NN)|].
-      + intros n d _ NI. etransitivity; [apply OUT; assumption|]. apply price_of_nonneg. assumption.
-      + apply Z.add_le_mono_l. rewrite zsum_map. apply zsum_le_in. intros [n items] Hr. cbn [fst].
-        etransitivity; [|apply (row_excess_sound P first ready_width width h n items IN NN); eauto].
-        unfold excess. apply zsum_le_in. intros d _. destruct (free P n d); [|reflexivity].
-        specialize (RL n items d Hr). unfold pos; lia.
+    assert (forall n d, free P n d = true -> ~ In n (map fst changeable) -> ~ In n (map fst rows)) as REST.
+    { intros n d FR NI I. apply NI. apply in_map_iff in I as (row & <- & I). apply in_map. unfold changeable. apply filter_In. split; [exact I|].
+      unfold free in FR. apply andb_prop in FR as [FR _]. exact FR. }
+    assert (forall row, In row changeable -> In row rows) as SUB by (intros row I; unfold changeable in I; apply filter_In in I; apply I).
+    clear TL SUM MEM L. clearbody changeable rows more. unfold nest_loss. destruct (joints ns) as [|j0 js0] eqn:EJ.
+    - inversion RESULT. subst found. clear RESULT. split.
+      + intros n d FR NI. rewrite map_map in NI. cbn [fst] in NI.
+        specialize (OUT n d (REST n d FR NI)). unfold bends_loss. rewrite zsum_nil. lia.
+      + intros n row d p I NP. apply in_map_iff in I as ([n' items] & EQ & I). cbn [fst snd] in EQ. inversion EQ. subst n' row. clear EQ. apply SUB in I. unfold plain_row. cbn [steepness lost]. cbn zeta.
+        pose proof (RL n items d I) as B. unfold bends_loss. rewrite zsum_nil, Z.add_0_r.
+        pose proof (row_loss_plain P first ready_width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H)) as RP.
+        pose proof (row_loss_most P first ready_width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H) (fun it u H => PR n items it u I H)) as RM.
+        cbn zeta in RP, RM. fold made in RP, RM. split; [lia|]. split; [apply steepest_nonneg|]. intros S.
+        destruct (specials items) as [|sp sps] eqn:ES.
+        * etransitivity; [exact B|]. rewrite RP. unfold extra. rewrite zsum_nil, Z.add_0_r. apply products_most; assumption.
+        * etransitivity; [exact B|]. etransitivity; [exact RM|]. apply products_most; assumption.
     - rewrite <- EJ in *. clear j0 js0 EJ. set (around := surroundings made (senders ns)) in *.
       destruct (sound_surroundings made (senders ns) around && _ && _) eqn:E; [|discriminate]. inversion RESULT as [ET]. clear RESULT ET.
       apply andb_prop in E as [E E3]. apply andb_prop in E as [E1 E2]. rewrite forallb_forall in E2, E3.
@@ -125,31 +116,49 @@ Section Largest.
         - intros r u Hr Hu. destruct (PN b Hb) as (_ & _ & _ & K). apply (K r Hr). exact Hu. }
       assert (forall n d, bends_loss P first h (ground ns) (joints ns) (n, d) = joint_loss P h (ground ns) (joints ns) (at_row around n) n d) as JL.
       { intros n d. unfold bends_loss, joint_loss. apply zsum_ext_in. intros b Hb. rewrite CG by assumption. reflexivity. }
-      rewrite <- zsum_plus.
-      etransitivity; [apply (selection P F (price h) _ (map fst rows) A NN)|].
-      + intros n d _ NI. cbn beta. specialize (OUT n d NI). rewrite JL, at_row_none.
-        * pose proof (joint_loss_most P h (ground ns) width (joints ns) [] n d PN) as JM. cbn in JM. pose proof (price_of_nonneg (price h) n NN). lia.
+      set (parts := shades _ _ _) in *. split.
+      + intros n d FR NI. rewrite map_map in NI. cbn [fst] in NI.
+        apply (REST n d FR) in NI. specialize (OUT n d NI). rewrite JL, at_row_none.
+        * pose proof (joint_loss_most P h (ground ns) width (joints ns) [] n d PN) as JM. cbn in JM. lia.
         * intros I. apply NI. apply in_map_iff in I as (r & Er & I). specialize (E3 r I). apply existsb_exists in E3 as (row & I' & E3). apply Z.eqb_eq in E3.
           rewrite <- Er, <- E3. apply in_map. exact I'.
-      + apply Z.add_le_mono_l. rewrite zsum_map. apply zsum_le_in. intros [n items] Hr. cbn [fst]. unfold nested_excess. set (parts := shades _ _ _).
+      + intros n row d p I NP. apply in_map_iff in I as ([n' items] & EQ & I). cbn [fst snd] in EQ. inversion EQ. subst n' row. clear EQ. apply SUB in I. unfold nested_row. cbn [steepness lost]. cbn zeta.
         set (here := at_row around n).
         rewrite (map_ext (fun it : Z * list (ready * Z) => (get (tabulate (shaded width parts) (senders ns)) (fst it), snd it)) (fun it => (shaded width parts (fst it), snd it)))
           by (intros it; rewrite get_tabulate; reflexivity).
-        pose proof (price_of_nonneg (price h) n NN) as NP.
-        assert (forall it, In it (map (fun it => (shaded width parts (fst it), snd it)) here) -> exists n2, fst it = shaded width parts n2 /\ In (n, snd it) (links made n2)) as SH.
+        set (shadow := map _ here).
+        assert (forall it, In it shadow -> exists n2, fst it = shaded width parts n2 /\ In (n, snd it) (links made n2)) as SH.
         { intros it Hit. apply in_map_iff in Hit as ([n2 grp] & <- & Hit). exists n2. cbn [fst snd]. split; [reflexivity|].
           apply at_row_in in Hit as (row & H1 & H2). apply (links_of_surroundings P first ready_width (senders ns) n row); assumption. }
-        apply (sifted_sound P first ready_width width n _ _ _ _ IN NP).
-        * intros it Hit. apply in_app_or in Hit as [Hit|Hit]; [eauto|]. destruct (SH it Hit) as (n2 & -> & _). apply shaded_places.
-        * intros it e Hit He. apply in_app_or in Hit as [Hit|Hit]; [eapply RE; eauto|]. destruct (SH it Hit) as (n2 & _ & I). destruct e as [t a].
-          apply (links_ready made n2 n (snd it) t a); assumption.
-        * intros it u Hit Hu. apply in_app_or in Hit as [Hit|Hit]; [eauto|]. destruct (SH it Hit) as (n2 & ES & _). rewrite ES in Hu.
-          unfold shaded in Hu. apply in_map_iff in Hu as (q & <- & _). intros b [].
-        * intros d. left. rewrite JL. unfold row_loss. rewrite zsum_app. apply Z.add_le_mono; [apply RL; assumption|].
-          exact (joint_loss_most P h (ground ns) width (joints ns) here n d PN).
-        * intros d. rewrite JL. fold here. specialize (RL n items d Hr).
-          pose proof (row_loss_plain P first ready_width width n d items (fun it H => AL n items it Hr H) (fun it e H => RE n items it e Hr H)) as RP.
-          cbn zeta in RP. fold made in RP. lia.
+        assert (row_loss P n (items ++ shadow) d <= products (attributes P n d) (all_slopes made most (items ++ shadow)) (map (fun t => map (weight (snd t) d) (ids width)) (numbered first))) as RM.
+        { apply (row_loss_most P first ready_width width n d).
+          - intros it Hit. apply in_app_or in Hit as [Hit|Hit]; [eauto|]. destruct (SH it Hit) as (n2 & -> & _). apply shaded_places.
+          - intros it e Hit He. apply in_app_or in Hit as [Hit|Hit]; [eapply RE; eauto|]. destruct (SH it Hit) as (n2 & _ & IL). destruct e as [t a].
+            apply (links_ready made n2 n (snd it) t a); assumption.
+          - intros it u Hit Hu. apply in_app_or in Hit as [Hit|Hit]; [eauto|]. destruct (SH it Hit) as (n2 & ES & _). rewrite ES in Hu.
+            unfold shaded in Hu. apply in_map_iff in Hu as (q & <- & _). intros b []. }
+        rewrite JL. fold here. specialize (RL n items d I).
+        assert (total_loss P first lines (n, d) + joint_loss P h (ground ns) (joints ns) here n d <= row_loss P n (items ++ shadow) d) as MOST.
+        { unfold row_loss. rewrite zsum_app. apply Z.add_le_mono; [exact RL|]. exact (joint_loss_most P h (ground ns) width (joints ns) here n d PN). }
+        pose proof (row_loss_plain P first ready_width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H)) as RP.
+        cbn zeta in RP. fold made in RP. split; [|split; [apply steepest_nonneg|]].
+        * match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S2|S2] end; lia.
+        * intros S. etransitivity; [exact MOST|]. etransitivity; [exact RM|]. apply products_most; assumption.
+  Qed.
+
+  Lemma linear_sound sign whole net top o : ends net first ->
+    obeys sign net (flipped X F) -> whole_holds whole net (flipped X F) ->
+    match linear P sign whole made h (attribute_rows (count P) width first) width net top o with
+    | Got (c, rows) => exists L, losing_sound P first width L rows /\ c - zsum F L <= objective_value net (flipped X F) top o
+    | Impossible => False
+    | Failed => True
+    end.
+  Proof.
+    intros E O W. pose proof (descend_sound P F sign whole first ready_width h A IN width net top o E O W) as D. unfold linear. fold made in D.
+    destruct (descend P sign whole made h _ width net top o) as [[c [lines ns]]| |]; cbn [bind]; auto. destruct D as (D1 & D2 & D3). cbn [fst snd].
+    destruct (losses _ _ _ _ lines ns) as [rows| |] eqn:EL; cbn [bind]; auto.
+    - apply losses_sound in EL; auto. eexists. split; [exact EL|]. rewrite zsum_plus. fold X in D3. lia.
+    - unfold losses in EL. destruct (_ && _) in EL; [|discriminate]. destruct (joints ns); [discriminate|]. destruct (_ && _) in EL; discriminate.
   Qed.
 
   Theorem bound_sound sign whole net top o : ends net first ->
@@ -160,10 +169,15 @@ Section Largest.
     | Failed => True
     end.
   Proof.
-    intros E O W. pose proof (descend_sound P F sign whole first ready_width h A IN width net top o E O W) as D. unfold bound. fold made in D.
-    destruct (descend P sign whole made h _ width net top o) as [[c [lines ns]]| |]; cbn [bind]; auto. destruct D as (D1 & D2 & D3). cbn [fst snd].
-    destruct (largest_loss _ _ _ _ _ lines ns) as [T| |] eqn:EL; cbn [bind]; auto.
-    - apply largest_loss_sound in EL; auto. fold X in D3. lia.
-    - unfold largest_loss in EL. destruct (_ && _) in EL; [|discriminate]. destruct (joints ns); [discriminate|]. destruct (_ && _) in EL; discriminate.
+    intros E O W. pose proof (linear_sound sign whole net top o E O W) as D. unfold bound.
+    destruct (linear P sign whole made h _ width net top o) as [[c rows]| |]; cbn [bind]; auto. destruct D as (L & [OUT IN_ROW] & D). cbn [fst snd].
+    destruct (not_negative (price h)) eqn:NN; [|exact I].
+    assert (zsum F L <= paid P (price h) + zsum rows (lost_above P h (attribute_rows (count P) width first))); [|lia].
+    etransitivity; [apply (selection P F (price h) L (map fst rows) A NN)|].
+    - intros n d Hf NI. etransitivity; [apply OUT; [apply (made_is_free P F (n, d) A Hf)|exact NI]|]. apply price_of_nonneg. assumption.
+    - apply Z.add_le_mono_l. rewrite zsum_map. apply zsum_le_in. intros [n row] Hr. unfold excess, lost_above. cbn [fst]. set (p := price_of (price h) n).
+      assert (0 <= p) as NP by (apply price_of_nonneg; assumption). apply scan_sound; [apply (IN_ROW n row 0 p Hr NP)|].
+      intros d. cbn zeta. destruct (IN_ROW n row d p Hr NP) as (I1 & _ & I2). cbn zeta in I1, I2. destruct (free P n d); [|lia]. unfold pos. split; [lia|].
+      intros S. specialize (I2 S). lia.
   Qed.
 End Largest.

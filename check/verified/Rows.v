@@ -59,23 +59,31 @@ Proof.
   induction rows as [|[d' ws'] rows IH]; [intros []|]. cbn [falling first_square snd]. intros [E|I]; [inversion E; subst; lia|]. specialize (IH I). lia.
 Qed.
 
-Lemma scan_sound steep within size width l (f : Z -> list (list Z) -> Z) (x : Z -> Z) : 0 <= steep ->
-  (forall d, let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in x d <= f d ws /\ (steep * squares ws <= within -> x d <= 0)) ->
-  zsum (ids size) x <= scan steep within (attribute_rows size width l) f.
+Lemma sift_sound stop size width l (f : Z -> list (list Z) -> Z) (x : Z -> Z) :
+  (forall d, let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in
+    x d <= f d ws /\ forall square, squares ws <= square -> stop square = true -> x d <= 0) ->
+  zsum (ids size) x <= zsum (sift stop (attribute_rows size width l) f) (fun x => x).
 Proof.
-  intros S H. unfold attribute_rows. set (ws := fun d => map (fun t => map (weight (snd t) d) (ids width)) (numbered l)).
+  intros H. unfold attribute_rows. set (ws := fun d => map (fun t => map (weight (snd t) d) (ids width)) (numbered l)).
   set (keyed := map _ (ids size)).
   assert (forall r, In r (map snd (sort keyed)) -> snd r = ws (fst r)) as R.
   { intros r I. apply in_map_iff in I as (k & <- & I). apply (Permutation_in _ (sort_perm keyed)) in I. unfold keyed in I. apply in_map_iff in I as (d & <- & _). reflexivity. }
   transitivity (zsum (map snd (sort keyed)) (fun r => x (fst r))).
   { rewrite zsum_map, (zsum_perm _ _ _ (sort_perm keyed)). unfold keyed. rewrite zsum_map. reflexivity. }
   revert R. generalize (map snd (sort keyed)). clear keyed. intros rows. induction rows as [|[d r] rows IH]; intros R; [reflexivity|].
-  cbn [falling scan]. assert (r = ws d) as -> by (apply (R (d, r)); left; reflexivity).
-  set (square := Z.max _ _). destruct (Z.leb_spec (steep * square) within) as [L|L].
-  - apply Z.le_trans with (zsum ((d, ws d) :: rows) (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]]. apply zsum_le_in. intros [d' r'] I.
-    cbn [fst]. apply (proj2 (H d')). assert (r' = ws d') as E by (destruct I as [I|I]; [inversion I; reflexivity|apply (R (d', r')); right; assumption]).
-    fold (ws d'). rewrite <- E. pose proof (falling_most ((d, ws d) :: rows) d' r' I) as M. cbn [falling first_square snd] in M. fold square in M. nia.
-  - rewrite zsum_cons. cbn [fst]. specialize (IH (fun r I => R r (or_intror I))). pose proof (proj1 (H d)) as H1. fold (ws d) in H1. lia.
+  cbn [falling sift]. assert (r = ws d) as -> by (apply (R (d, r)); left; reflexivity).
+  set (square := Z.max _ _). destruct (stop square) eqn:L.
+  - apply Z.le_trans with (zsum ((d, ws d) :: rows) (fun _ => 0)); [|rewrite zsum_zero; [rewrite zsum_nil; lia|reflexivity]]. apply zsum_le_in. intros [d' r'] I.
+    cbn [fst]. apply (proj2 (H d') square); [|exact L]. assert (r' = ws d') as E by (destruct I as [I|I]; [inversion I; reflexivity|apply (R (d', r')); right; assumption]).
+    fold (ws d'). rewrite <- E. exact (falling_most ((d, ws d) :: rows) d' r' I).
+  - rewrite !zsum_cons. cbn [fst]. specialize (IH (fun r I => R r (or_intror I))). pose proof (proj1 (H d)) as H1. fold (ws d) in H1. lia.
+Qed.
+
+Lemma scan_sound steep within size width l (f : Z -> list (list Z) -> Z) (x : Z -> Z) : 0 <= steep ->
+  (forall d, let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in x d <= f d ws /\ (steep * squares ws <= within -> x d <= 0)) ->
+  zsum (ids size) x <= scan steep within (attribute_rows size width l) f.
+Proof.
+  intros S H. apply sift_sound. intros d. cbn zeta. destruct (H d) as [H1 H2]. split; [exact H1|]. intros square L E. apply Z.leb_le in E. apply H2. nia.
 Qed.
 
 (* What slopes are worth for changes c of what is sent. *)

@@ -381,6 +381,39 @@ Section Judged.
     0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y ->
     zvalue z (after []) t other < zvalue z (after []) t y \/ (zvalue z (after []) t other = zvalue z (after []) t y /\ y < other).
 
+  Lemma robust_holds_sound whole t y s trees : whole_sound z reading P whole -> robust_holds p P whole t y s trees = true ->
+    0 <= y < classes /\ forall F, admissible P F -> apart excluding F -> forall other, 0 <= other < classes -> other <> y ->
+    zvalue z (after F) t other < zvalue z (after F) t y.
+  Proof.
+    intros WS H. unfold robust_holds in H. rewrite (same_classes _ _ _ _ _ _ SOUND) in H. apply andb_prop in H as [H HT]. apply andb_prop in H as [H Hy2].
+    apply andb_prop in H as [Hs Hy1]. apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1. rewrite forallb_forall in HT. split; [lia|]. intros F A AP other Ho D.
+    specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [E|_]; [contradiction|]. cbn [orb] in HT.
+    destruct (List.find _ trees) as [e|]; [|discriminate].
+    pose proof (tree_sound z classes (count P) excluding reading p SOUND (snd e) P [] no_signs F whole _ eq_refl A AP (fun _ (e : False) => match e with end) (no_signs_obeyed z _) (WS F A) HT) as T.
+    rewrite (margin_value z classes (count P) excluding reading p SOUND) in T; [unfold after; nia|apply ids_in; lia|apply ids_in; lia|assumption].
+  Qed.
+
+  Lemma is_predicted_spec t y : is_predicted p P t y = true <-> zpredicted t y.
+  Proof.
+    unfold is_predicted, leads. pose proof (logits_spec z classes (count P) excluding reading p SOUND P t []) as LS. fold (after []) in LS. split.
+    - intros HP. destruct (logit_of (logits p P t []) y) as [own|] eqn:EO; [|discriminate].
+      apply (logit_of_spec z classes (count P) excluding reading p SOUND) in EO as [Hy ->]. split; [exact Hy|]. intros o Ho Do.
+      rewrite forallb_forall, LS in HP. specialize (HP (o, zvalue z (after []) t o)). cbn [fst snd] in HP.
+      assert (In (o, zvalue z (after []) t o) (map (fun j => (j, zvalue z (after []) t j)) (ids classes))) as Io
+        by (apply (in_map (fun j => (j, zvalue z (after []) t j))); apply ids_in; assumption).
+      specialize (HP Io). apply orb_prop in HP as [HP|HP]; [apply orb_prop in HP as [HP|HP]|].
+      + apply Z.eqb_eq in HP. contradiction.
+      + left. apply Z.ltb_lt. exact HP.
+      + apply andb_prop in HP as [H1 H2]. right. split; [apply Z.eqb_eq; exact H1|apply Z.ltb_lt; assumption].
+    - intros [Hy H]. destruct (logit_of (logits p P t []) y) as [own|] eqn:EO.
+      + apply (logit_of_spec z classes (count P) excluding reading p SOUND) in EO as [_ ->]. rewrite forallb_forall, LS. intros e I.
+        apply in_map_iff in I as (o & <- & I). cbn [fst snd]. apply ids_in in I. fold (after []). destruct (Z.eqb_spec o y) as [|D]; [reflexivity|]. cbn [orb].
+        destruct (H o I D) as [L|[E L]]; [apply Z.ltb_lt in L; rewrite L; reflexivity|]. apply Z.eqb_eq in E. apply Z.ltb_lt in L. rewrite E, L, orb_true_r. reflexivity.
+      + exfalso. unfold logit_of in EO. destruct (List.find _ _) eqn:Fd; [discriminate|].
+        assert (Z.eqb (fst (y, zvalue z (after []) t y)) y = false) as C; [|cbn [fst] in C; rewrite Z.eqb_refl in C; discriminate].
+        apply (find_none _ _ Fd). rewrite LS. apply (in_map (fun j => (j, zvalue z (after []) t j))). apply ids_in. exact Hy.
+  Qed.
+
   Theorem judge_sound (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
     all_lines no_bounds lines = Some whole ->
     let found (R : Z -> Z -> Prop) := exists F other, admissible P F /\ apart excluding F /\ 0 <= other < classes /\ other <> y /\
@@ -394,29 +427,12 @@ Section Judged.
     end.
   Proof.
     intros HL found. pose proof (all_lines_sound lines no_bounds whole (no_bounds_sound z reading P) HL) as WS.
-    pose proof (same_classes _ _ _ _ _ _ SOUND) as EC. unfold judge. rewrite (same_count _ _ _ _ _ _ SOUND), Z.eqb_refl. destruct c as [s trees|other F].
-    - destruct (robust_holds p P whole t y s trees) eqn:H; [|exact I].
-      unfold robust_holds in H. rewrite EC in H. apply andb_prop in H as [H HT]. apply andb_prop in H as [H Hy2]. apply andb_prop in H as [Hs Hy1].
-      apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1. rewrite forallb_forall in HT.
-      intros F A AP other Ho D.
-      specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [E|_]; [contradiction|]. cbn [orb] in HT.
-      destruct (List.find _ trees) as [e|]; [|discriminate].
-      pose proof (tree_sound z classes (count P) excluding reading p SOUND (snd e) P [] no_signs F whole _ eq_refl A AP (fun _ (e : False) => match e with end) (no_signs_obeyed z _) (WS F A) HT) as T.
-      rewrite (margin_value z classes (count P) excluding reading p SOUND) in T; [unfold after; nia|apply ids_in; lia|apply ids_in; lia|assumption].
+    unfold judge. rewrite (same_count _ _ _ _ _ _ SOUND), Z.eqb_refl. destruct c as [s trees|other F].
+    - destruct (robust_holds p P whole t y s trees) eqn:H; [|exact I]. exact (proj2 (robust_holds_sound whole t y s trees WS H)).
     - destruct (is_admissible P F && are_apart p F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p P t y)) eqn:H; [|exact I].
       apply andb_prop in H as [H HP]. apply andb_prop in H as [H HD]. apply andb_prop in H as [HA HR]. apply is_admissible_spec in HA.
       apply (are_apart_spec z classes (count P) excluding reading p SOUND) in HR. apply negb_true_iff in HD. apply Z.eqb_neq in HD.
-      assert (by_prediction = true -> zpredicted t y) as PR.
-      { intros ->. cbn [negb orb] in HP. unfold is_predicted in HP. destruct (logit_of (logits p P t []) y) as [own|] eqn:EO; [|discriminate].
-        apply (logit_of_spec z classes (count P) excluding reading p SOUND) in EO as [Hy ->]. split; [exact Hy|]. intros o Ho Do.
-        rewrite forallb_forall in HP. rewrite (logits_spec z classes (count P) excluding reading p SOUND) in HP.
-        specialize (HP (o, zvalue z (after []) t o)). cbn [fst snd] in HP.
-        assert (In (o, zvalue z (after []) t o) (map (fun j => (j, zvalue z (after []) t j)) (ids classes))) as Io
-          by (apply (in_map (fun j => (j, zvalue z (after []) t j))); apply ids_in; assumption).
-        specialize (HP Io). apply orb_prop in HP as [HP|HP]; [apply orb_prop in HP as [HP|HP]|].
-        - apply Z.eqb_eq in HP. contradiction.
-        - left. apply Z.ltb_lt. exact HP.
-        - apply andb_prop in HP as [H1 H2]. right. split; [apply Z.eqb_eq; exact H1|apply Z.ltb_lt; assumption]. }
+      assert (by_prediction = true -> zpredicted t y) as PR by (intros ->; apply is_predicted_spec; exact HP).
       destruct (logit_of (logits p P t F) y) as [a|] eqn:Ea; [|exact I]. destruct (logit_of (logits p P t F) other) as [b|] eqn:Eb; [|exact I].
       apply (logit_of_spec z classes (count P) excluding reading p SOUND) in Ea as [_ ->]. apply (logit_of_spec z classes (count P) excluding reading p SOUND) in Eb as [Ho ->].
       change (reading (flipped (attributes P) F)) with (after F).

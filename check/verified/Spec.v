@@ -98,3 +98,17 @@ Definition recategorised (P : problem) (G : grouping) (Y : Z -> Z -> bool) : Pro
   (Z.of_nat (length (flat_map (changed P G Y) (ids (nodes_of G)))) <= total P)%Z.
 
 Definition by_categories (P : problem) (G : grouping) (X : rows) : Prop := exists Y, recategorised P G Y /\ X = numbers Y.
+
+(* One attack for the whole graph: admissible flips, in the rows of at most so many nodes where that is limited. It breaks the prediction
+   of node t, if that counts, if afterwards the logit of another class is at least as large. *)
+Definition attack (P : problem) (most : option Z) (F : list flip) : Prop :=
+  admissible P F /\
+  match most with Some m => exists nodes, (Z.of_nat (length nodes) <= m)%Z /\ forall f, In f F -> In (fst f) nodes | None => True end.
+Definition breaks (net : network Q) (P : problem) (classes : Z) (counts : Z -> Z -> bool) (F : list flip) (t : Z) : Prop :=
+  exists y other, predicted net (numbers (attributes P)) classes t y /\ counts t y = true /\ (0 <= other < classes)%Z /\ other <> y /\
+  preactivation net (numbers (flipped (attributes P) F)) t y <= preactivation net (numbers (flipped (attributes P) F)) t other.
+
+(* Of the predictions of nodes 0, 1, ..., nodes-1 no attack breaks more than so many. *)
+Definition breaks_at_most (net : network Q) (P : problem) (most : option Z) (classes nodes : Z) (counts : Z -> Z -> bool) (bound : Z) : Prop :=
+  forall F T, attack P most F -> NoDup T -> (forall t, In t T -> (0 <= t < nodes)%Z /\ breaks net P classes counts F t) ->
+  (Z.of_nat (length T) <= bound)%Z.

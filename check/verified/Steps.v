@@ -73,12 +73,14 @@ Fixpoint falling (rows : list (Z * list (list Z))) : list (Z * (list (list Z) * 
 Definition attribute_rows (size width : Z) (l : layer Z) : list (Z * (list (list Z) * Z)) :=
   falling (map snd (sort (map (fun d => let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in (- squares ws, (d, ws))) (ids size)))).
 
-(* A sum over attributes, up to those whose squares are within a limit. *)
-Fixpoint scan (steep within : Z) (rows : list (Z * (list (list Z) * Z))) (f : Z -> list (list Z) -> Z) : Z :=
+(* Amounts of attributes, up to those whose squares suffice to stop; their sum, up to those whose squares are within a limit. *)
+Fixpoint sift (stop : Z -> bool) (rows : list (Z * (list (list Z) * Z))) (f : Z -> list (list Z) -> Z) : list Z :=
   match rows with
-  | [] => 0
-  | (d, (ws, square)) :: rest => if Z.leb (steep * square) within then 0 else f d ws + scan steep within rest f
+  | [] => []
+  | (d, (ws, square)) :: rest => if stop square then [] else f d ws :: sift stop rest f
   end.
+Definition scan (steep within : Z) (rows : list (Z * (list (list Z) * Z))) (f : Z -> list (list Z) -> Z) : Z :=
+  zsum (sift (fun square => Z.leb (steep * square) within) rows f) (fun x => x).
 
 (* The entries of a node's row, those of the same sender together: what passes along them is added up. *)
 Definition links (l : list ready) (m : Z) : list (Z * list (ready * Z)) :=

@@ -52,16 +52,17 @@ Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
   | l :: below => match below with [] => Some (l, top) | _ => bottom below (inputs l) end
   end.
 
+Definition prepared_with (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool) (made : list ready)
+  (rows : list (Z * (list (list Z) * Z))) (width : Z) : prepared :=
+  {| of_net := net; classes := classes; attribute_count := size; rivals := rivals; sends := plain_rows;
+     bound_of := fun P _ s whole h => bound P s whole made h rows width;
+     intervals_of := fun P whole h => intervals P no_signs whole made h |}.
+
 Definition prepare (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool) : option prepared :=
   match bottom net classes with
   | Some (first, width) =>
       if Z.eqb (inputs first) size
-      then
-        let ready := all_ready size width first in
-        let rows := attribute_rows size width first in
-        Some {| of_net := net; classes := classes; attribute_count := size; rivals := rivals; sends := plain_rows;
-                bound_of := fun P _ s whole h => bound P s whole ready h rows width;
-                intervals_of := fun P whole h => intervals P no_signs whole ready h |}
+      then Some (prepared_with net classes size rivals (all_ready size width first) (attribute_rows size width first) width)
       else None
   | None => None
   end.
@@ -147,12 +148,12 @@ Section Judge.
     combine (ids (classes p)) (get (zforward (of_net p) (sends p (flipped (attributes P) F)) (classes p) [t]) t).
   Definition logit_of (l : list (Z * Z)) (y : Z) : option Z :=
     match List.find (fun e => Z.eqb (fst e) y) l with Some e => Some (snd e) | None => None end.
-  Definition is_predicted (P : problem) (t y : Z) : bool :=
-    let l := logits P t [] in
+  Definition leads (l : list (Z * Z)) (y : Z) : bool :=
     match logit_of l y with
     | Some own => forallb (fun e => Z.eqb (fst e) y || Z.ltb (snd e) own || (Z.eqb (snd e) own && Z.ltb y (fst e))) l
     | None => false
     end.
+  Definition is_predicted (P : problem) (t y : Z) : bool := leads (logits P t []) y.
 
   Inductive claim := Robust (scale : Z) (trees : list (Z * splits)) | Witness (other : Z) (F : list flip).
   Inductive verdict := IsRobust | IsBroken | IsTied.

@@ -1,8 +1,9 @@
 (* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
 
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the
-   extracted `to_integer` (`network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, and that what is
-   printed is what `judge` said. Hints, trees and lines of bounds need not be read correctly. *)
+   extracted `to_integer` (`network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge` or `claim_holds` said. Hints, trees, share lines, prices
+   and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
 
@@ -39,7 +40,8 @@ type statement = {
   total : N.t; each : N.t array; direction : string; frozen : bool array;
   shares : N.t array option; (* where rows are divided: by the number of attributes that a node has, what each of them is read as *)
   categories : int array option; (* the group of each attribute, -1 where it is in none *)
-  labels : int option array option } (* the class to keep: predicted, or these *)
+  labels : int option array option; (* the class to keep: predicted, or these *)
+  attack : (N.t option * bool array) option } (* one attack for the whole graph: in so many rows, on predictions of these nodes *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
 let by_rule rule nodes neighbours batch =
@@ -61,7 +63,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 4" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 5" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -125,7 +127,17 @@ let statement () =
   let w = headed "classes" in
   let label w = match word w with "-" -> None | text -> (match int_of_string_opt text with Some y -> Some y | None -> wrong "a label is no number") in
   let labels = match word w with "predicted" -> None | "labels" -> Some (Array.init nodes (fun _ -> label w)) | _ -> wrong "an unknown convention" in
-  { nodes; attributes; targets; present; operators; layers; total; each; direction; frozen; shares; categories; labels }
+  let w = headed "attack" in
+  let attack = match word w with
+    | "each" -> None
+    | ("any" | "rows") as kind ->
+        let most = if kind = "rows" then Some (big w) else None in
+        let named = Array.make nodes false in
+        List.iter (fun n -> if n >= nodes then wrong "a node is out of range"; named.(n) <- true) (all int w);
+        if batch <> None || shares <> None || categories <> None then wrong "one attack on graphs, categories or divided rows";
+        Some (most, named)
+    | _ -> wrong "an unknown attack" in
+  { nodes; attributes; targets; present; operators; layers; total; each; direction; frozen; shares; categories; labels; attack }
 
 let problem s =
   let has n d = Char.code (Bytes.get s.present.(n) (d / 8)) land (1 lsl (d mod 8)) <> 0 in
@@ -280,50 +292,93 @@ let bounds_line scales w =
   let hints w = many w (fun w -> expect "L" w; let r = raw w in let room = room scales layer r in (N.shift_left N.one room, cook scales layer room r)) in
   { at_layer = N.of_int layer; at_node = node; with_reach; units = many w (fun w -> let j = id w in let low = hints w in (j, (low, hints w))) }
 
+(* Trees of other classes, and what margins are times so that all their hints are integers. *)
+let robust scales top w =
+  let trees = many w (fun w -> let other = id w in (other, raw_tree w)) in
+  let room = List.fold_left (fun room (_, t) -> max room (tree_room scales top t)) 0 trees in
+  (N.shift_left N.one room, List.map (fun (other, t) -> (other, cook_tree scales top room t)) trees)
+
+let whole_prices w = let every = big w in { every; nodes = many w (fun w -> let n = id w in (n, big w)) }
+
+let share_line scales top owner reference w =
+  let of_weight = big w in
+  let of_size = big w in
+  let stated_count = big w in
+  let stated_prices = whole_prices w in
+  let leaf w = let other = id w in expect "L" w; let r = raw w in let room = room scales top r in (other, (N.shift_left N.one room, cook scales top room r)) in
+  { owner; reference; of_weight; of_size; leaves = many w leaf; stated_count; stated_prices }
+
 let () =
   try
     let s = statement () in
     let net, scales = network s in
     let top = Array.length scales - 1 in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
-    let p = problem s in
-    let prepared, p = match s.categories, s.shares with
-      | None, Some shares ->
-          let shares = Array.map (integer scales.(1)) shares in
-          let share count = Option.value (at shares count) ~default:N.zero in
-          (match prepare_rows net classes p.count share with Some prepared -> (prepared, p) | None -> wrong "the first layer does not take the attributes")
-      | None, None -> (match prepare net classes p.count no_rivals with Some prepared -> (prepared, p) | None -> wrong "the first layer does not take the attributes")
-      | Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
-          | Some found -> found
-          | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
-    print_endline "ready";
-    let whole = ref no_bounds in
-    let answer (w : words) = match word w with
+    let ended w = if not (is_end w) then wrong "something follows the claim" in
+    let node w =
+      let node = int w in
+      let reference = int w in
+      if node >= s.targets then wrong "there is no such node";
+      (node, reference) in
+    let label_is node reference = match s.labels with Some labels -> labels.(node) = Some reference | None -> true in
+    let each_node prepared p =
+      let whole = ref no_bounds in
+      fun w -> match word w with
       | "bounds" ->
           let l = bounds_line scales w in
           (match add_line prepared p !whole l with
            | Some more -> whole := more; "bounds"
            | None -> "rejected")
       | "node" ->
-          let node = int w in
-          let reference = int w in
-          if node >= s.targets then wrong "there is no such node";
-          (match s.labels with Some labels when labels.(node) <> Some reference -> wrong "the class is not the label" | _ -> ());
-          let t = N.of_int node and y = N.of_int reference in
+          let node, reference = node w in
+          if not (label_is node reference) then wrong "the class is not the label";
           let claim = match word w with
-            | "robust" ->
-                let trees = many w (fun w -> let other = id w in (other, raw_tree w)) in
-                let room = List.fold_left (fun room (_, t) -> max room (tree_room scales top t)) 0 trees in
-                Robust (N.shift_left N.one room, List.map (fun (other, t) -> (other, cook_tree scales top room t)) trees)
+            | "robust" -> let scale, trees = robust scales top w in Robust (scale, trees)
             | "witness" -> let other = id w in Witness (other, many w (fun w -> let n = id w in (n, id w)))
             | other -> wrong ("'" ^ other ^ "' is no claim") in
-          if not (is_end w) then wrong "something follows the claim";
-          (match judge prepared p !whole (s.labels = None) t y claim with
+          ended w;
+          (match judge prepared p !whole (s.labels = None) (N.of_int node) (N.of_int reference) claim with
             | Some IsRobust -> "robust"
             | Some IsBroken -> "non-robust"
             | Some IsTied -> "tie"
             | None -> "rejected")
       | other -> wrong ("'" ^ other ^ "' is no line") in
+    let one_attack tools p most named =
+      let known = ref nothing_known in
+      let counts n y = match at named n with Some true -> N.fits_int y && label_is (N.to_int n) (N.to_int y) | _ -> false in
+      let taken answer line = match take_line tools p !known line with Some more -> known := more; answer | None -> "rejected" in
+      fun w -> match word w with
+      | "bounds" -> taken "bounds" (BoundsLine (bounds_line scales w))
+      | "node" ->
+          let node, reference = node w in
+          expect "robust" w;
+          let scale, trees = robust scales top w in
+          ended w;
+          taken "robust" (SafeLine (N.of_int node, N.of_int reference, scale, trees))
+      | "share" ->
+          let node, reference = node w in
+          let line = share_line scales top (N.of_int node) (N.of_int reference) w in
+          ended w;
+          taken "share" (ShareLine line)
+      | "claim" ->
+          let bound = big w in
+          let prices = whole_prices w in
+          ended w;
+          if claim_holds tools p !known most (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
+      | other -> wrong ("'" ^ other ^ "' is no line") in
+    let p = problem s in
+    let unfit () = wrong "the first layer does not take the attributes" in
+    let answer = match s.attack, s.categories, s.shares with
+      | Some (most, named), _, _ -> (match prepare_collective net classes p.count with Some tools -> one_attack tools p most named | None -> unfit ())
+      | None, None, Some shares ->
+          let shares = Array.map (integer scales.(1)) shares in
+          let share count = Option.value (at shares count) ~default:N.zero in
+          (match prepare_rows net classes p.count share with Some prepared -> each_node prepared p | None -> unfit ())
+      | None, None, None -> (match prepare net classes p.count no_rivals with Some prepared -> each_node prepared p | None -> unfit ())
+      | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
+          | Some (prepared, p) -> each_node prepared p
+          | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
+    print_endline "ready";
     let rec go () = match input_line stdin with
       | text ->
           incr line_number;

@@ -21,9 +21,10 @@ mod worth;
 
 pub(crate) use checker::CollectiveChecker;
 pub use checker::accept;
-pub(crate) use line::{CollectiveHeader, CollectiveLine, MOST_SHARES, Share};
+pub(crate) use line::{CollectiveClaim, CollectiveHeader, CollectiveLine, MOST_SHARES, Share};
 pub(crate) use statement::CollectiveStatement;
 pub use statement::CollectiveStatement as Statement;
+pub(crate) use weights::WrittenShare;
 
 /// Shares are integers in units of 2⁻²⁴; this is 1.
 pub const ONE: u32 = 1 << 24;

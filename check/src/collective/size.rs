@@ -15,32 +15,56 @@ pub(super) struct Sizes {
     others: u32,
 }
 
-impl Sizes {
-    /// From all weights.
-    pub(super) fn new(weights: &Weights, budget: &Budget) -> Sizes {
-        let (mut kept, mut room): (Vec<u32>, usize) = (Vec::new(), 0);
+/// The weights that count in `T`, falling, and what limits them.
+struct Kept {
+    weights: Vec<u32>,
+    /// `K`.
+    most: usize,
+    /// By node: the last weight of its row that counts, if the row has more.
+    last: Vec<(u32, u32)>,
+}
+
+impl Kept {
+    fn new(weights: &Weights, budget: &Budget) -> Kept {
+        let (mut kept, mut room, mut last): (Vec<u32>, usize, _) = (Vec::new(), 0, Vec::new());
         for (node, row) in &weights.rows {
             let left = budget.local(*node).min(budget.global);
             room = room.saturating_add(left);
             let mut own: Vec<u32> = row.iter().copied().filter(|&weight| weight > 0).collect();
+            let all = own.len();
             keep_largest(&mut own, left);
+            if own.len() < all {
+                last.push((*node, own.iter().copied().min().unwrap_or(0)));
+            }
             kept.append(&mut own);
         }
         let most = room.min(budget.global);
         keep_largest(&mut kept, most);
         kept.sort_unstable_by(|a, b| b.cmp(a));
-        // `T` of one flip after the other.
-        let mut sum = 0;
-        for (at, weight) in kept.iter().enumerate() {
-            let missing = ONE - sum;
-            sum = (sum + weight).min(ONE);
-            if sum == ONE {
-                let size = |flips: usize| u32::try_from(flips).map_or(1, |flips| ONE.div_ceil(flips));
-                let others = if at + 2 <= most { size(at + 2) } else { 0 };
-                return Sizes { least: missing, first: size(at + 1), others };
+        Kept { weights: kept, most, last }
+    }
+
+    /// `k*` and `ONE − T` of one flip less, if there is one.
+    fn first(&self) -> Option<(usize, u32)> {
+        let mut missing = ONE;
+        for (at, &weight) in self.weights.iter().enumerate() {
+            if weight >= missing {
+                return Some((at + 1, missing));
             }
+            missing -= weight;
         }
-        Sizes { least: ONE, first: 0, others: 0 }
+        None
+    }
+}
+
+impl Sizes {
+    /// From all weights.
+    pub(super) fn new(weights: &Weights, budget: &Budget) -> Sizes {
+        let kept = Kept::new(weights, budget);
+        let Some((flips, least)) = kept.first() else { return Sizes { least: ONE, first: 0, others: 0 } };
+        let size = |flips: usize| u32::try_from(flips).map_or(1, |flips| ONE.div_ceil(flips));
+        let others = if flips < kept.most { size(flips + 1) } else { 0 };
+        Sizes { least, first: size(flips), others }
     }
 
     /// The size of a flip of this weight.
@@ -50,6 +74,28 @@ impl Sizes {
             weight if weight >= self.least => self.first,
             _ => self.others,
         }
+    }
+}
+
+/// Prices by which no `flips − 1` flips have weights of [`ONE`] together, in its units: what the verified checker takes
+/// instead of looking for `k*` itself.
+pub(crate) struct SizePrices {
+    /// `k*`, or `K + 1` if there is none.
+    pub(crate) flips: usize,
+    /// Of every flip.
+    pub(crate) price: u32,
+    /// Of the flips of a node besides, ascending by node.
+    pub(crate) prices: Vec<(u32, u32)>,
+}
+
+impl SizePrices {
+    /// From all weights: with these prices `T` is reached.
+    pub(super) fn new(weights: &Weights, budget: &Budget) -> SizePrices {
+        let kept = Kept::new(weights, budget);
+        let flips = kept.first().map_or(kept.most + 1, |(flips, _)| flips);
+        let price = flips.checked_sub(2).and_then(|at| kept.weights.get(at)).copied().unwrap_or(0);
+        let own = kept.last.iter().map(|&(node, last)| (node, last.saturating_sub(price)));
+        SizePrices { flips, price, prices: own.filter(|(_, own)| *own > 0).collect() }
     }
 }
 

@@ -70,6 +70,11 @@ impl<'a> CollectiveStatement<'a> {
         Ok(CollectiveStatement { nodes, named, attacked_nodes })
     }
 
+    /// The nodes that the header names, or all.
+    pub(crate) fn named(&self) -> impl Iterator<Item = usize> {
+        self.named.iter().enumerate().filter(|(_, named)| **named).map(|(node, _)| node)
+    }
+
     /// Does the prediction of a node count, if this is its predicted class?
     pub(crate) fn counts(&self, node: u32, predicted: u32) -> bool {
         self.named[node as usize] && self.label(node).is_none_or(|label| label == Some(predicted))
@@ -78,8 +83,7 @@ impl<'a> CollectiveStatement<'a> {
     /// The nodes that count if their prediction is right or does not have to be: with the class that it must be, if it
     /// must.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
-        let named = self.named.iter().enumerate().filter(|(_, named)| **named).map(|(node, _)| node as u32);
-        named.filter_map(|node| match self.label(node) {
+        self.named().map(|node| node as u32).filter_map(|node| match self.label(node) {
             None => Some((node, None)),
             // What is without label, or has one that no class has, is never right.
             Some(label) => {

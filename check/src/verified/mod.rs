@@ -1,6 +1,7 @@
 //! Hands proofs to the verified checker, a program of its own whose acceptance is proved correct (`verified/`), and
 //! compares what both say.
 
+mod collective;
 mod program;
 mod text;
 
@@ -14,11 +15,13 @@ use std::time::{Duration, Instant};
 use gcnproof_files::{GraphFile, ModelFile};
 
 use crate::checker::Checker;
-use crate::file::{Options, Stated, Stop, Summary, read_header};
+use crate::file::{Collective, Options, Stated, Stop, Summary, read_header};
 use crate::format::lines::Lines;
 use crate::format::{BoundsLine, Line, NodeProof};
 use crate::statement::Statement;
 use crate::verdict::Verdict;
+use collective::Asked;
+pub use collective::{Told, verify_collective};
 pub use program::{Judge, find_program};
 
 /// Nodes that are shown one by one, at most.
@@ -38,19 +41,33 @@ pub struct SideBySide {
     pub differing: Vec<(u32, String)>,
     /// Lines of bounds that it was given.
     pub bounds: usize,
+    /// Of a proof about one attack, if the other checker accepts its claim.
+    pub claim: Option<ClaimSide>,
     /// How long it took in all.
     pub time: Duration,
+}
+
+/// A claim about one attack, as both checkers judge it.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimSide {
+    /// What the other checker says.
+    pub of: Collective,
+    /// What the verified one says.
+    pub told: Told,
 }
 
 impl SideBySide {
     /// Did the verified checker accept all that it was asked about?
     pub fn success(&self) -> bool {
-        self.differing.is_empty()
+        self.differing.is_empty() && self.claim.is_none_or(|claim| claim.told.holds)
     }
 }
 
 impl fmt::Display for SideBySide {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(ClaimSide { of, told }) = &self.claim {
+            return self.display_claim(of, told, f);
+        }
         let [robust, broken, ties] = self.agreed;
         let (all, asked): (usize, _) = (self.agreed.iter().sum(), self.asked);
         let (seconds, tenths) = (self.time.as_secs(), self.time.subsec_millis() / 100);
@@ -108,12 +125,15 @@ pub fn verify(
                 proofs.display()
             ));
         }
-        Stated::Collective(_) => {
-            return Err(format!(
-                "{}: the verified checker knows proofs about single nodes, and this one is about one attack for the \
-                 whole graph: check it without --verified",
-                proofs.display()
-            ));
+        Stated::Collective(header) => {
+            if sample.is_some() {
+                return Err(format!("{}: --sample is about proofs of single nodes", proofs.display()));
+            }
+            let Some(of) = summary.collective.filter(|claim| claim.proved) else { return Ok(SideBySide::default()) };
+            let told = collective::ask(&program, Asked { graph, model, header: &header, options }, lines);
+            let told = told.map_err(|problem| format!("{}: {problem}", proofs.display()))?;
+            let claim = Some(ClaimSide { of, told });
+            return Ok(SideBySide { claim, bounds: told.bounds, time: start.elapsed(), ..SideBySide::default() });
         }
     };
     let statement = Statement::new(graph, model, &header, &options.matrices);
@@ -174,6 +194,27 @@ pub fn verify(
 }
 
 impl SideBySide {
+    fn display_claim(&self, of: &Collective, told: &Told, f: &mut fmt::Formatter) -> fmt::Result {
+        let (seconds, tenths) = (self.time.as_secs(), self.time.subsec_millis() / 100);
+        let Told { safe, shared, holds, .. } = told;
+        let (bound, counted) = (of.claimed, of.counted);
+        let lines = format!("{safe} nodes never, {shared} with shares");
+        match holds {
+            true => writeln!(f, "verified    at most {bound} of {counted} broken: {lines} ({seconds}.{tenths} s)")?,
+            false => {
+                writeln!(f, "verified    nothing: {lines} ({seconds}.{tenths} s)")?;
+                writeln!(
+                    f,
+                    "differing   at most {bound} of {counted} broken, but not accepted by the verified checker"
+                )?;
+            }
+        }
+        if self.bounds > 0 {
+            writeln!(f, "            with {} lines of bounds", self.bounds)?;
+        }
+        Ok(())
+    }
+
     fn compare(&mut self, node: u32, own: Option<Verdict>, verified: Option<Verdict>) {
         let (place, name) = match own {
             Some(Verdict::Robust) => (0, "robust"),

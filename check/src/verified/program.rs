@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::text;
 use crate::checker::Checker;
+use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, NodeProof};
 use crate::verdict::Verdict;
 
@@ -47,6 +48,22 @@ impl Judge {
     /// # Errors
     /// If it cannot be run, or does not understand the statement.
     pub fn start(program: &Path, checker: &Checker) -> Result<Judge, String> {
+        Judge::told(program, checker, None)
+    }
+
+    /// The same where all lines of a file are about one attack; the checker is that of its lines about single nodes.
+    ///
+    /// # Errors
+    /// If it cannot be run, or does not understand the statement.
+    pub(super) fn of_one_attack(
+        program: &Path,
+        checker: &Checker,
+        attack: &CollectiveStatement,
+    ) -> Result<Judge, String> {
+        Judge::told(program, checker, Some(attack))
+    }
+
+    fn told(program: &Path, checker: &Checker, attack: Option<&CollectiveStatement>) -> Result<Judge, String> {
         if checker.statement().deployed.is_some() {
             let why = "the verified checker knows the network in exact arithmetic";
             return Err(format!(
@@ -60,7 +77,7 @@ impl Judge {
         };
         let (to, from) = (BufWriter::with_capacity(1 << 16, input), BufReader::new(output));
         let mut judge = Judge { child, to, from, known: HashSet::new() };
-        let told = text::statement(checker.statement(), &mut judge.to).and_then(|()| judge.to.flush());
+        let told = text::statement(checker.statement(), attack, &mut judge.to).and_then(|()| judge.to.flush());
         let answer = told.map_err(|error| judge.gone(&error)).and_then(|()| judge.answer())?;
         if answer == "ready" { Ok(judge) } else { Err(format!("{NAME} answers '{answer}' to a statement")) }
     }
@@ -84,18 +101,10 @@ impl Judge {
             return Ok((None, 0));
         };
         let Some(line) = text::node(&expanded) else { return Ok((None, 0)) };
-        let mut bounds = 0;
-        if matches!(proof.claim, Claim::Robust(_)) {
-            for line in checker.expanded_bounds(proof.id) {
-                if self.known.contains(&(line.layer, line.node)) {
-                    continue;
-                }
-                bounds += 1;
-                if !self.bounds(&line)? {
-                    return Err(format!("{NAME} rejects the bounds of layer {}, node {}", line.layer, line.node));
-                }
-            }
-        }
+        let bounds = match proof.claim {
+            Claim::Robust(_) => self.expanded_bounds(checker, proof.id)?,
+            Claim::NonRobust(_) => 0,
+        };
         let verdict = match self.question(&line)?.as_str() {
             "robust" => Some(Verdict::Robust),
             "non-robust" => Some(Verdict::NonRobust),
@@ -104,6 +113,44 @@ impl Judge {
             other => return Err(format!("{NAME} answers '{other}' to a proof")),
         };
         Ok((verdict, bounds))
+    }
+
+    /// Is a share line accepted? And how many lines of bounds did it need?
+    ///
+    /// # Errors
+    /// If the program does not answer, or bounds are not accepted.
+    pub(super) fn share(&mut self, checker: &Checker, share: &Share) -> Result<(bool, usize), String> {
+        if share.class as usize >= checker.statement().network.classes() {
+            return Ok((false, 0));
+        }
+        let Ok(written) = checker.session(share.id, |session| session.written_share(share)) else {
+            return Ok((false, 0));
+        };
+        let bounds = self.expanded_bounds(checker, share.id)?;
+        Ok((self.question(&text::share(share, &written))? == "share", bounds))
+    }
+
+    /// Is the claim accepted, after these lines?
+    ///
+    /// # Errors
+    /// If the program does not answer.
+    pub(super) fn claim(&mut self, claim: &CollectiveClaim) -> Result<bool, String> {
+        self.question(&text::claim(claim)).map(|answer| answer == "holds")
+    }
+
+    /// The lines of bounds that short leaves of a node rest on, unless they are known; says how many.
+    fn expanded_bounds(&mut self, checker: &Checker, node: u32) -> Result<usize, String> {
+        let mut bounds = 0;
+        for line in checker.expanded_bounds(node) {
+            if self.known.contains(&(line.layer, line.node)) {
+                continue;
+            }
+            bounds += 1;
+            if !self.bounds(&line)? {
+                return Err(format!("{NAME} rejects the bounds of layer {}, node {}", line.layer, line.node));
+            }
+        }
+        Ok(bounds)
     }
 
     fn question(&mut self, line: &str) -> Result<String, String> {

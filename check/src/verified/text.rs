@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use crate::collective::{CollectiveClaim, CollectiveStatement, Share, WrittenShare};
 use crate::format::{
     BoundsLine, Claim, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
 };
@@ -14,14 +15,25 @@ use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 4";
+pub(crate) const GREETING: &str = "gcnproof-verified 5";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
     ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity", "pool-sum", "pool-mean"];
 
+/// Writes what proofs are about: single nodes, or one attack for all of them.
+pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to: &mut impl Write) -> io::Result<()> {
+    problem(of, to)?;
+    match attack {
+        None => return writeln!(to, "attack each"),
+        Some(CollectiveStatement { attacked_nodes: None, .. }) => write!(to, "attack any ")?,
+        Some(CollectiveStatement { attacked_nodes: Some(most), .. }) => write!(to, "attack rows {most} ")?,
+    }
+    words(attack.into_iter().flat_map(CollectiveStatement::named), to)
+}
+
 /// Writes the graph, the network and the budget.
-pub(crate) fn statement(of: &Statement, to: &mut impl Write) -> io::Result<()> {
+fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let Statement { network, budget, .. } = of;
     let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
     // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there again.
@@ -146,6 +158,31 @@ pub(crate) fn node(proof: &NodeProof) -> Option<String> {
         }
     }
     Some(line)
+}
+
+/// A share line whose leaves are all hints.
+pub(crate) fn share(of: &Share, written: &WrittenShare) -> String {
+    let WrittenShare { leaves, sizes } = written;
+    let mut line = format!("share {} {} {} {} {}", of.id, of.class, of.weight, of.size, sizes.flips);
+    whole_prices(&mut line, sizes.price, &sizes.prices);
+    push(&mut line, leaves.len());
+    for (class, stated) in leaves {
+        push(&mut line, class);
+        hints(&mut line, stated);
+    }
+    line
+}
+
+/// The claim at the end.
+pub(crate) fn claim(of: &CollectiveClaim) -> String {
+    let mut line = format!("claim {}", of.bound);
+    whole_prices(&mut line, of.price, &of.prices);
+    line
+}
+
+fn whole_prices<T: std::fmt::Display>(line: &mut String, every: T, nodes: &[(u32, T)]) {
+    push(line, format_args!("{every} {}", nodes.len()));
+    nodes.iter().for_each(|(node, price)| push(line, format_args!("{node} {price}")));
 }
 
 /// A line of bounds.

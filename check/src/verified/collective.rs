@@ -1,0 +1,97 @@
+//! A whole file about one attack, shown to the verified checker line by line: unlike proofs about single nodes they are
+//! judged together, by one program.
+
+use std::io::Read;
+use std::path::Path;
+
+use gcnproof_files::{GraphFile, ModelFile};
+
+use super::program::Judge;
+use crate::checker::Checker;
+use crate::collective::{CollectiveHeader, CollectiveLine, CollectiveStatement};
+use crate::file::{Options, Stated, Stop, read_header};
+use crate::format::Claim;
+use crate::format::lines::Lines;
+use crate::verdict::Verdict;
+
+/// What the verified checker says of a file about one attack.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// Accepted lines about nodes that are never broken.
+    pub safe: usize,
+    /// Accepted share lines.
+    pub shared: usize,
+    /// Lines of bounds that it was given.
+    pub bounds: usize,
+    /// Is the claim accepted?
+    pub holds: bool,
+}
+
+/// What a file is about.
+pub(super) struct Asked<'a> {
+    pub(super) graph: &'a GraphFile,
+    pub(super) model: &'a ModelFile,
+    pub(super) header: &'a CollectiveHeader,
+    pub(super) options: &'a Options,
+}
+
+/// What the verified checker says of a file about one attack; `None` if the file is about something else.
+///
+/// # Errors
+/// If the file cannot be read, or the program cannot be run.
+pub fn verify_collective(
+    program: &Path,
+    graph: &GraphFile,
+    model: &ModelFile,
+    options: &Options,
+    proofs: impl Read,
+) -> Result<Option<Told>, String> {
+    let mut lines = Lines::new(proofs).map_err(|error| error.to_string())?;
+    match read_header(&mut lines, graph, model) {
+        Ok(Stated::Collective(header)) => {
+            ask(program, Asked { graph, model, header: &header, options }, lines).map(Some)
+        }
+        Ok(_) | Err(Stop::Unmet) => Ok(None),
+        Err(Stop::Wrong(line, reason)) => Err(format!("line {line}: {reason}")),
+        Err(Stop::Unreadable(_, error)) => Err(error.to_string()),
+    }
+}
+
+/// The lines after the header. What cannot be read, or speaks of a node that an earlier line spoke of, is left out.
+pub(super) fn ask(program: &Path, asked: Asked, mut lines: Lines) -> Result<Told, String> {
+    let Asked { graph, model, header, options } = asked;
+    let statement = CollectiveStatement::new(graph, model, header, &options.matrices);
+    let statement = statement.map_err(|reason| format!("line 1: {reason}"))?;
+    let checker = Checker::new(statement.of_single_nodes(), options.exact_only);
+    let mut judge = Judge::of_one_attack(program, &checker, &statement)?;
+    let (mut told, mut seen) = (Told::default(), vec![false; graph.attributes.rows]);
+    let mut is_first = |node: u32| seen.get_mut(node as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+    loop {
+        let (batch, failure) = lines.batch();
+        if let Some(error) = failure {
+            return Err(error.to_string());
+        }
+        if batch.is_empty() {
+            return Ok(told);
+        }
+        for line in batch {
+            match line.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX)) {
+                Ok(CollectiveLine::Node(proof)) if is_first(proof.id) && matches!(proof.claim, Claim::Robust(_)) => {
+                    let (verdict, bounds) = judge.ask(&checker, &proof)?;
+                    told.safe += usize::from(verdict == Some(Verdict::Robust));
+                    told.bounds += bounds;
+                }
+                Ok(CollectiveLine::Share(share)) if is_first(share.id) => {
+                    let (accepted, bounds) = judge.share(&checker, &share)?;
+                    told.shared += usize::from(accepted);
+                    told.bounds += bounds;
+                }
+                Ok(CollectiveLine::Bounds(line)) if checker.bounds(&line).is_ok() => {
+                    told.bounds += usize::from(judge.bounds(&line)?);
+                }
+                Ok(CollectiveLine::Claim(claim)) => told.holds = judge.claim(&claim)?,
+                _ => {}
+            }
+        }
+    }
+}
