@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gcnproof::edges::Edges;
+use gcnproof::edges::{Edges, Joint, JointBudget};
 use gcnproof::{Bound, Flips};
 use gcnproof_results::record::description;
 use gcnproof_results::record::node::Record;
@@ -12,7 +12,7 @@ use gcnproof_run::flips::FlipOptions;
 use gcnproof_run::ids::Ids;
 use gcnproof_run::proofs::Written;
 use gcnproof_run::question::{self, NodeQuestion};
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Report, Result, miette};
 use serde::Serialize;
 
 use super::deployed::DeployedArguments;
@@ -27,6 +27,10 @@ use super::told::Told;
 /// Certify the nodes of a graph: no attack within the budget changes the class, or here is one.
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("written").multiple(true))]
+#[command(mut_arg("local", |arg| arg.requires("global")))]
+#[command(mut_arg("local_file", |arg| arg.requires("global")))]
+#[command(mut_arg("flips", |arg| arg.requires("global")))]
+#[command(mut_arg("freeze_attributes", |arg| arg.requires("global")))]
 #[command(override_usage = "gcnproof certify [OPTIONS] -Q <N> <GRAPH> <MODEL>")]
 #[command(after_help = "Examples:
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1%
@@ -46,6 +50,7 @@ All options: gcnproof certify --help")]
   gcnproof certify cora.npz gcn.safetensors -Q 12 --deployed float32  (verdicts for every execution in float32)
   gcnproof certify graph.npz gcn.safetensors -Q 12 --nodes graph.npz:test_mask --logits logits.npy
   gcnproof certify cora.npz gcn.safetensors --edges remove -E 5 -e 3   (the attacker removes edges)
+  gcnproof certify cora.npz gcn.safetensors -Q 3 -q 1 --edges change -E 2 --candidates-within 2   (flips and edges at once)
   gcnproof certify graph.npz model.npz -Q 3 --message-passing mean,laplacian.npz --format json
 
 Exit codes: 0 done (whatever the verdicts), 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -142,7 +147,11 @@ impl Certify {
         self.run.prepare()?;
         self.effort.check(self.is_single())?;
         self.proofs.as_deref().map_or(Ok(()), question::check_proofs_name)?;
-        if self.edges.wanted(self.edges_global.map(|_| "-E"))? { self.remove_edges() } else { self.flip() }
+        match (self.edges.wanted(self.edges_global.map(|_| "-E"))?, self.global) {
+            (false, _) => self.flip(),
+            (true, None) => self.remove_edges(),
+            (true, Some(global)) => self.do_both(global),
+        }
     }
 
     /// Is the question what one bound certifies?
@@ -151,13 +160,7 @@ impl Certify {
     }
 
     fn flip(self) -> Result<u8> {
-        let global = self.global.ok_or_else(|| {
-            miette!(
-                help = "add -Q and a number, such as -Q 12; -q is the most at one node (1% of its attributes if you do not say); for \
-                        removed edges: --edges remove -E 5",
-                "how many attributes may the attacker change in all?"
-            )
-        })?;
+        let global = self.global.ok_or_else(how_many_flips)?;
         let (graph, network, identity, part) = self.input.read_or_part(self.ranges.wanted())?;
         let ids = Ids::new(&graph, part.as_ref());
         refuse_logits(part.as_ref(), &self.logits)?;
@@ -191,23 +194,7 @@ impl Certify {
     }
 
     fn remove_edges(self) -> Result<u8> {
-        let global = match (self.global, self.edges_global) {
-            (Some(_), _) => {
-                return Err(miette!(
-                    help = "give -E with --edges, or -Q without it",
-                    "-Q together with --edges: attacks on attributes and edges at once are not decided"
-                ));
-            }
-            (None, Some(global)) => global,
-            (None, None) => {
-                return Err(miette!(
-                    help = "add -E and a number, and -e for the most at one node",
-                    "--edges {}: how many edges may be {} in all?",
-                    self.edges.name(),
-                    self.edges.done()
-                ));
-            }
-        };
+        let global = self.changed_edges()?;
         let (graph, network, identity) = self.input.read_edges(self.edges.directed_edges)?;
         self.logits.insist(&graph, &network)?;
         let budget = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
@@ -228,6 +215,44 @@ impl Certify {
             run: &run,
         };
         self.answer(question, &BTreeSet::new())
+    }
+
+    /// Flips and changed edges at once.
+    fn do_both(self, flips: usize) -> Result<u8> {
+        let global = self.changed_edges()?;
+        let (graph, network, identity) = self.input.read_edges(self.edges.directed_edges)?;
+        self.logits.insist(&graph, &network)?;
+        let (flips, options) = self.local.budget(&graph, flips)?;
+        let edges = self.edges.budget(&graph, global, self.local.freeze_nodes.as_deref())?;
+        let nodes = input::nodes(self.nodes.as_deref(), &graph)?;
+        let run = self.run.run();
+        let question: NodeQuestion<Joint> = NodeQuestion {
+            graph: &graph,
+            network: &network,
+            identity: &identity,
+            rules: self.input.files.passing.rules()?,
+            budget: JointBudget { flips, edges },
+            nodes: &nodes,
+            ids: Ids::new(&graph, None),
+            class: self.class.record(),
+            effort: self.effort.effort(self.is_single()),
+            effort_record: self.effort.record(self.is_single()),
+            options,
+            run: &run,
+        };
+        self.answer(question, &BTreeSet::new())
+    }
+
+    /// `E`.
+    fn changed_edges(&self) -> Result<usize> {
+        self.edges_global.ok_or_else(|| {
+            miette!(
+                help = "add -E and a number, and -e for the most at one node",
+                "--edges {}: how many edges may be {} in all?",
+                self.edges.name(),
+                self.edges.done()
+            )
+        })
     }
 
     /// Runs it and tells what was found.
@@ -262,4 +287,13 @@ impl Certify {
         }
         Ok(if found.interrupted { 130 } else { 0 })
     }
+}
+
+/// Nobody has said how many attributes may be flipped.
+pub fn how_many_flips() -> Report {
+    miette!(
+        help = "add -Q and a number, such as -Q 12; -q is the most at one node (1% of its attributes if you do not say); for \
+                removed edges: --edges remove -E 5",
+        "how many attributes may the attacker change in all?"
+    )
 }

@@ -3,6 +3,7 @@
 use clap::Command;
 use miette::{Report, miette};
 
+use super::certify::how_many_flips;
 use super::spelling::LISTS;
 
 /// Options that mean something only together with another one, and what is to be added.
@@ -29,6 +30,20 @@ pub fn missing_companion(missing: &str, name: &str, said: &[&str]) -> Option<Rep
         ));
     }
     let missing = missing.split_whitespace().next()?;
+    if (name, missing) == ("certify", "--global") {
+        let of_flips = ["-q", "--local", "--q", "--local-file", "--flips", "--freeze-attributes"];
+        let option =
+            of_flips.into_iter().find(|option| is_said(option) || said.iter().any(|word| is_short(word, option)));
+        return Some(match option.filter(|_| is_said("--edges")) {
+            Some(option) => miette!(
+                help = format!(
+                    "leave {option} out, and limit the edges changed at a node by -e; or add -Q and a number, and attributes are flipped as well"
+                ),
+                "--edges together with {option}: with --edges alone the attacker changes edges, and flips no attributes"
+            ),
+            None => how_many_flips(),
+        });
+    }
     if (name, missing) == ("partition", "<MODEL>") {
         return Some(miette!(
             help = "give the model after the graph, or without one how many edges far its logits depend on: --hops 2",
@@ -38,6 +53,11 @@ pub fn missing_companion(missing: &str, name: &str, said: &[&str]) -> Option<Rep
     let (option, needed, added) =
         COMPANIONS.into_iter().find(|(option, needed, _)| *needed == missing && is_said(option))?;
     Some(miette!(help = format!("add {added}, or leave {option} out"), "{option} needs {needed}"))
+}
+
+/// A short option with its value in one word.
+fn is_short(word: &str, option: &str) -> bool {
+    option.len() == 2 && word.starts_with(option) && !word.starts_with("--")
 }
 
 /// Options that exclude each other, why, and what is to be done.

@@ -7,7 +7,8 @@ use gcnproof::edges::{Edge, EdgeReason, EdgeResult};
 use gcnproof::{Graph, Verdict};
 use gcnproof_report::landscape::class_name;
 use gcnproof_results::record::description::{EffortRecord, LocalRecord};
-use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
+use gcnproof_results::record::edges::EdgeBudgetRecord;
+use gcnproof_results::record::node::{Record, Tabled};
 use serde::Serialize;
 
 use super::summary::limit_line;
@@ -45,13 +46,13 @@ pub struct EdgeSummary {
 
 impl EdgeSummary {
     /// Counts rows.
-    pub fn new(rows: &[EdgeRecord], seconds: f64) -> EdgeSummary {
+    pub fn new<A: Tabled<Reason = EdgeReason>>(rows: &[Record<A>], seconds: f64) -> EdgeSummary {
         let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
         let (mut reasons, mut witness_sizes) = (BTreeMap::new(), BTreeMap::new());
         for row in rows {
             *reasons.entry(row.reason.name()).or_default() += 1;
-            if row.verdict == Verdict::NonRobust {
-                *witness_sizes.entry(row.witness.len()).or_default() += 1;
+            if let Some(size) = row.witness_size() {
+                *witness_sizes.entry(size as usize).or_default() += 1;
             }
         }
         EdgeSummary {
@@ -71,7 +72,12 @@ impl EdgeSummary {
 
     /// For people.
     pub fn table(&self, budget: &EdgeBudgetRecord, effort: EffortRecord) -> String {
-        let mut text = words(budget) + "\n\n";
+        self.table_of(&words(budget), "edges", effort)
+    }
+
+    /// The same with a budget in words, whose changes are called so.
+    pub fn table_of(&self, budget: &str, changes: &str, effort: EffortRecord) -> String {
+        let mut text = format!("{budget}\n\n");
         let share = |count: usize| 100.0 * count as f64 / self.nodes.max(1) as f64;
         for (name, count) in [("robust", self.robust), ("non-robust", self.non_robust), ("undecided", self.undecided)] {
             let _ = writeln!(text, "{name:<12}{count:>8}  {:>5.1} %", share(count));
@@ -83,7 +89,7 @@ impl EdgeSummary {
         if !self.witness_sizes.is_empty() {
             let sizes: Vec<String> =
                 self.witness_sizes.iter().map(|(size, count)| format!("{size}: {count}")).collect();
-            let _ = writeln!(text, "\nedges of a witness: {}   {}", self.targets, sizes.join("  "));
+            let _ = writeln!(text, "\n{changes} of a witness: {}   {}", self.targets, sizes.join("  "));
         }
         let _ = writeln!(
             text,

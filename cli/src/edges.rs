@@ -11,6 +11,9 @@ use miette::{Result, miette};
 
 use super::input::{frozen, identifiers};
 
+/// Options about flips of attributes, by their names in clap: they exclude --edges where both attackers at once are not decided.
+pub const OF_FLIPS: [&str; 4] = ["local", "local_file", "flips", "freeze_attributes"];
+
 /// What may be done to edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EdgeAttack {
@@ -35,14 +38,14 @@ impl EdgeAttack {
 /// The attacker's means where edges are attacked, except for `E`.
 #[derive(Args, Clone, Debug)]
 pub struct EdgeArguments {
-    /// The attacker removes or inserts edges instead of changing attributes: --edges remove|insert|change -E N (message passing is recomputed)
+    /// The attacker removes or inserts edges: --edges remove|insert|change -E N (message passing is recomputed)
     #[arg(
         long,
         value_enum,
         value_name = "ATTACK",
         help_heading = "Edges",
         hide_possible_values = true,
-        conflicts_with_all = ["local", "local_file", "flips", "freeze_attributes", "deployed"]
+        conflicts_with = "deployed"
     )]
     pub edges: Option<EdgeAttack>,
     /// Changed edges per node, at both ends of each [default: no limit of its own]

@@ -15,13 +15,14 @@ use miette::{IntoDiagnostic, Result, miette};
 use serde_json::{Value, json};
 
 use super::deployed::{DeployedArguments, note_rounding};
-use super::edges::{self, EdgeArguments};
+use super::edges::{self, EdgeArguments, OF_FLIPS};
 use super::input::{Input, LocalArguments, flips};
 use super::run::{Format, certifier, run, stopped};
 use super::{edge_tables, effort};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
 #[derive(Args, Debug)]
+#[command(mut_arg("edges", |arg| arg.conflicts_with_all(OF_FLIPS)))]
 #[command(after_help = "Examples:
   gcnproof explain cora.npz gcn.safetensors --node 163
   gcnproof explain cora.npz gcn.safetensors --node 163 -Q 5 -q 2 --format json

@@ -303,7 +303,7 @@ fn whole(description: &Description, nodes: usize, node_set: Option<NodeSet>) -> 
             (run.input.part, run.nodes, run.node_set) = (None, nodes, node_set);
         }
         // Runs against removed edges take whole graphs only.
-        Description::CertifyEdges(_) | Description::RadiusEdges(_) => {}
+        Description::CertifyEdges(_) | Description::RadiusEdges(_) | Description::CertifyJoint(_) => {}
         Description::Collective(_) | Description::Validate(_) | Description::Table1(_) => {}
     }
     whole

@@ -12,7 +12,7 @@ use miette::{Result, miette};
 use serde_json::{Value, json};
 
 use super::deployed::DeployedArguments;
-use super::edges::{self, EdgeArguments};
+use super::edges::{self, EdgeArguments, OF_FLIPS};
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::{LogitsArguments, refuse_logits};
@@ -22,6 +22,7 @@ use super::told::Told;
 
 /// For each node the largest Q at which it is proved robust, and the smallest Q at which an attack is known (q fixed).
 #[derive(Args, Debug)]
+#[command(mut_arg("edges", |arg| arg.conflicts_with_all(OF_FLIPS)))]
 #[command(after_help = "Examples:
   gcnproof radius cora.npz gcn.safetensors -q 1%
   gcnproof radius cora.npz gcn.safetensors -q 1% --bounds-only         (the quick pass: an interval for some nodes)

@@ -216,24 +216,7 @@ impl Summary {
 
     /// As a table; `categories` are changed where attributes are one-hot.
     pub fn table(&self, budget: &BudgetRecord, categories: bool, effort: Option<EffortRecord>) -> String {
-        let mut text = String::new();
-        let local = match &budget.local {
-            LocalRecord::PerNode(_) => "q given by node".to_string(),
-            LocalRecord::Uniform(q) => format!("q = {q} per node"),
-        };
-        let flips = match budget.direction {
-            Direction::Both => "attributes may be added and removed",
-            Direction::Add => "attributes may only be added",
-            Direction::Remove => "attributes may only be removed",
-        };
-        let global = budget.global.map_or_else(String::new, |global| global.to_string());
-        let (changes, how) = match &budget.ranges {
-            None if categories => ("changes", "each puts another category in the place of a row's own".into()),
-            None => ("flips", flips.to_owned()),
-            Some(RangeRecord::Epsilon(radius)) => ("entries", format!("each is moved by at most {radius}")),
-            Some(RangeRecord::Between { .. }) => ("entries", "each is moved within the range of its attribute".into()),
-        };
-        let _ = writeln!(text, "budget: Q = {global} {changes} in all, {local}; {how}");
+        let mut text = format!("budget: {}\n", budget_words(budget, categories));
         let _ = writeln!(
             text,
             "\n{:<12}{:>8}{:>18}{:>18}{:>18}{:>10}{:>13}",
@@ -312,4 +295,25 @@ impl Summary {
         };
         text
     }
+}
+
+/// A budget of flips in words, or of changed `categories`.
+pub fn budget_words(budget: &BudgetRecord, categories: bool) -> String {
+    let local = match &budget.local {
+        LocalRecord::PerNode(_) => "q given by node".to_string(),
+        LocalRecord::Uniform(q) => format!("q = {q} per node"),
+    };
+    let flips = match budget.direction {
+        Direction::Both => "attributes may be added and removed",
+        Direction::Add => "attributes may only be added",
+        Direction::Remove => "attributes may only be removed",
+    };
+    let global = budget.global.map_or_else(String::new, |global| global.to_string());
+    let (changes, how) = match &budget.ranges {
+        None if categories => ("changes", "each puts another category in the place of a row's own".into()),
+        None => ("flips", flips.to_owned()),
+        Some(RangeRecord::Epsilon(radius)) => ("entries", format!("each is moved by at most {radius}")),
+        Some(RangeRecord::Between { .. }) => ("entries", "each is moved within the range of its attribute".into()),
+    };
+    format!("Q = {global} {changes} in all, {local}; {how}")
 }

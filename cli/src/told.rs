@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof::edges::Edges;
+use gcnproof::edges::{Edges, Joint};
 use gcnproof::{Flips, Graph};
 use gcnproof_results::record::description::Description;
 use gcnproof_run::question::{Answered, Found};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::edge_tables::{self, EdgeSummary};
 use super::minima::{self, Wording};
-use super::summary::Summary;
+use super::summary::{Summary, budget_words};
 
 /// An attacker that the command line speaks of.
 pub trait Told: Answered {
@@ -70,5 +70,29 @@ impl Told for Edges {
     fn minima(found: &Found<Edges>) -> String {
         let shown = Wording { changes: "edges", width: 44, value: minima::interval, list: edge_tables::edges };
         minima::table(&found.rows, &found.minima, shown)
+    }
+}
+
+impl Told for Joint {
+    type Summary = EdgeSummary;
+    const NUMBERS_ARE: &'static str = "all numbers are";
+    const EASY_FIRST: &'static str = "";
+
+    fn summary(found: &Found<Joint>, _: &BTreeSet<u64>) -> EdgeSummary {
+        EdgeSummary::new(&found.rows, found.seconds)
+    }
+
+    fn table(summary: &EdgeSummary, run: &Description, _graph: &Graph) -> String {
+        let Description::CertifyJoint(run) = run else { return String::new() };
+        summary.table_of(
+            &format!("{}\nand {}", budget_words(&run.budget, false), edge_tables::words(&run.edges)),
+            "changes",
+            run.effort,
+        )
+    }
+
+    /// There are none.
+    fn minima(_: &Found<Joint>) -> String {
+        String::new()
     }
 }

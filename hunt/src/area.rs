@@ -19,6 +19,8 @@ pub enum Area {
     Edges,
     /// Removed and inserted edges, directed or not, at any depth.
     Changes,
+    /// Flipped attributes together with changed edges.
+    Joint,
     /// One attack for the whole graph.
     Collective,
     /// Executions in float32 of described networks.
@@ -28,7 +30,7 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 10] = [
+pub const AREAS: [Area; 11] = [
     Area::Flips,
     Area::Terms,
     Area::Rows,
@@ -39,6 +41,7 @@ pub const AREAS: [Area; 10] = [
     Area::Deployed,
     Area::Questions,
     Area::Graphs,
+    Area::Joint,
 ];
 
 impl Area {
@@ -52,6 +55,7 @@ impl Area {
             Area::Graphs => "graphs",
             Area::Edges => "edges",
             Area::Changes => "changes",
+            Area::Joint => "joint",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
             Area::Questions => "questions",
@@ -68,6 +72,7 @@ impl Area {
             Area::Graphs => 14,
             Area::Edges => 20,
             Area::Changes => 16,
+            Area::Joint => 8,
             Area::Collective => 16,
             Area::Deployed => 14,
             Area::Questions => 6,

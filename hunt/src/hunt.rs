@@ -15,6 +15,7 @@ use crate::deployed;
 use crate::edges;
 use crate::finding::{Counts, Finding, Kind};
 use crate::generate::{LAYERS, generate_deep};
+use crate::joint;
 use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
 use crate::questions;
@@ -197,6 +198,17 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             for part in 0..20 {
                 let case = changes::case::generate(settings.seed, number * 20 + part);
                 records.extend(changes::look::look(&case, &mut random, counts.area(area)));
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
+        Area::Joint => {
+            let mut records = Vec::new();
+            for part in 0..20 {
+                let case = joint::case::generate(settings.seed, number * 20 + part);
+                records.extend(joint::look::look(&case, &mut random, counts.area(area)));
                 if stopped() {
                     break;
                 }

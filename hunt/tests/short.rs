@@ -107,6 +107,11 @@ fn nothing_is_found_about_changed_edges() {
 }
 
 #[test]
+fn nothing_is_found_about_flips_and_changed_edges_at_once() {
+    short(Area::Joint, 400, |counts| vec![("nodes", Counts::get(&counts.nodes), 1_000)]);
+}
+
+#[test]
 fn nothing_is_found_about_described_networks() {
     short(Area::Terms, 1_500, |counts| usual(counts, [3_000, 3_000, 1_000, 300, 100]));
 }

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict
 
 from . import _native
 from .arguments import path_of, same_file, switch
-from .attack import Edges, Execution, Flips, Ranges
+from .attack import Edges, Execution, Flips, Joint, Ranges
 from .errors import InputError, pythonic, warn
 from .graph import Graph
 from .selection import Subject, chosen, in_words
@@ -60,7 +60,7 @@ class More(Written, total=False):
 class Asked:
     """What is asked of nodes."""
 
-    attack: Flips | Ranges | Edges
+    attack: Flips | Ranges | Edges | Joint
     nodes: Any = None
     class_: str = "predicted"
     complete: bool | None = None
@@ -105,7 +105,7 @@ class Asked:
 
     def question(self, subject: Subject) -> _native.Question:
         """The same about a network on a graph."""
-        if isinstance(self.attack, Edges):
+        if isinstance(self.attack, (Edges, Joint)):
             subject.check_removable()
         return _native.Question(subject.graph._native(), subject.network, *self.native(subject.graph))
 

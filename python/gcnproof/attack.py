@@ -241,6 +241,35 @@ class Edges:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Attributes are flipped and edges changed by one attacker with both budgets: the list [Flips(…), Edges(…)] says it."""
+
+    flips: Flips
+    edges: Edges
+
+    def _native(self, graph: Graph) -> dict[str, Any]:
+        return {"flips": self.flips._native(graph), "edges": self.edges._native(graph)}
+
+
+def joint_of(given: Any) -> Joint:
+    """Both attackers of a list, in any order."""
+    kinds = [type(attack).__name__ for attack in given]
+    if sorted(kinds) != ["Edges", "Flips"]:
+        raise InputError(f"[{', '.join(kinds)}] is no attack", "a list has one of Flips and one of Edges, [Flips(Q=3, q=1), Edges(change=2)]: one attacker who does both; all others are asked about alone")
+    flips, edges = sorted(given, key=lambda attack: not isinstance(attack, Flips))
+    for name, usual in (("bound", "best"), ("margins", "fast")):
+        if getattr(flips, name) != usual:
+            raise InputError(f"{name} together with edges: only flips alone have several bounds", "leave it out")
+    return Joint(flips, edges)
+
+
+def alone(attack: Any, what: str) -> None:
+    """Raises about two attackers at once where only one is decided."""
+    if isinstance(attack, Joint):
+        raise InputError(f"{what} asks about one attacker, and two are given", "give Flips(…) or Edges(…) alone; certify decides both at once")
+
+
 @dataclass(frozen=True)
 class Execution:
     """How the network runs where `deployed` is asked about: any order of sums in a format with float32's range.
@@ -364,7 +393,7 @@ _OF_EDGES = {
 _OF_EXECUTION = ("operator_error", "flush_subnormals", "unit_roundoff")
 
 
-def attack_of(given: Any, short: dict[str, Any]) -> Flips | Ranges | Edges | None:
+def attack_of(given: Any, short: dict[str, Any]) -> Flips | Ranges | Edges | Joint | None:
     """The attacker: as one value, or from the short forms, which are taken out. None if nothing is said.
 
     Refuses what is not decided, and short forms that contradict each other.
@@ -372,9 +401,9 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Ranges | Edges | Non
     edges = short.pop("edges", None)
     said = {name: short.pop(name) for name in (*_OF_FLIPS, *_OF_EDGES, "freeze_nodes") if name in short}
     said = {name: value for name, value in said.items() if value is not None and value is not {"keep_one_edge": True}.get(name)}
-    if isinstance(given, (Flips, Ranges, Edges)):
+    if isinstance(given, (Flips, Ranges, Edges, Joint)):
         for name in ["edges"] * (edges is not None) + list(said):
-            kind = type(given).__name__
+            kind = "Flips" if isinstance(given, Joint) and name in _OF_FLIPS else "Edges" if isinstance(given, Joint) else type(given).__name__
             raise InputError(f"{name} beside {kind}(…)", f"say all of the attack inside {kind}(…): help(gcnproof.{kind})")
         return given
     if isinstance(given, type):
@@ -389,8 +418,8 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Ranges | Edges | Non
             if name in ("bound", "margins"):
                 raise InputError(f"{name} together with edges: only flips of attributes have several bounds", "leave it out")
             raise InputError(
-                f"{name} together with edges: attacks on attributes and edges at once are not decided",
-                "say E and e, or Edges(…), for edges; Q and q, or Flips(…), for flips of attributes",
+                f"{name} together with edges: an attack on attributes and edges at once is a list of both",
+                "give [Flips(Q=3, q=1), Edges(change=2)]; or say E and e for edges alone, Q and q for flips of attributes alone",
             )
         if "candidates" in said and edges in (None, "remove"):
             raise InputError("candidates beside edges='remove'" if edges else "candidates, but edges are removed", "candidates are edges that may be inserted: say edges='insert' or edges='change'")
@@ -417,7 +446,7 @@ def execution_of(deployed: Any, attack: Any, short: dict[str, Any]) -> Execution
     """How the network runs: as one value, or from the short forms, which are taken out. None for exact arithmetic."""
     said = {name: short.pop(name) for name in _OF_EXECUTION if name in short}
     said = {name: value for name, value in said.items() if value is not None and value is not False}
-    if isinstance(attack, Edges) and (deployed is not None or said):
+    if isinstance(attack, (Edges, Joint)) and (deployed is not None or said):
         name = "deployed" if deployed is not None else next(iter(said))
         raise InputError(f"{name} together with edges: verdicts about changed edges are those of the exact network", "leave it out")
     if isinstance(attack, Ranges) and (deployed is not None or said):

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from .asking import MEANT, Asked, Class, Deployed, More, Path, Short, Written, files_of, keeping, nothing_left, tell
 from .arguments import keep_inputs, path_of, switch, threads as _threads, whole
-from .attack import Categories, Edges, Execution, Flips, Ranges, attack_of, execution_of
+from .attack import Categories, Edges, Execution, Flips, Joint, Ranges, alone, attack_of, execution_of, joint_of
 from .errors import InputError
 from .graph import _array
 from .progress import Listener, Progress
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Call = Callable[[Any, Any], Any] | None
-Attack = Flips | Ranges | Edges
+Attack = Flips | Ranges | Edges | list[Any]
 
 LIMIT = 40
 """The largest Q or E that `radius` looks at if nothing is said: a notebook waits for it. The command line, which can be interrupted and resumed, goes up to 1000."""
@@ -55,6 +55,7 @@ def certify(
         gcnproof.certify(model, data, Edges(remove=5, at_node=3))    # at most 5 edges removed, 3 at each node
         gcnproof.certify(model, data, Edges(insert=1))               # or inserted; Edges(change=2) for both
         gcnproof.certify(model, data, Ranges(epsilon=0.01))          # attributes that are numbers, each moved by at most 0.01
+        gcnproof.certify(model, data, [Flips(Q=3, q=1), Edges(change=2)])    # attributes and edges at once
 
     `model` and `data` are a PyTorch Geometric module and its Data object, a gcnproof.Network and a gcnproof.Graph, or the paths of
     files; `call=lambda model, data: model(…)` says how a module is called where that is not plain. `attack` is what an attacker may
@@ -86,20 +87,25 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
         changed = "categories may be changed" if isinstance(found, Categories) else "attributes may be flipped"
         remedy = f"say how many {changed} in all (Q) and in each node (q), or Edges(remove=…) for edges"
         raise InputError(f"{name} is missing", remedy)
-    if isinstance(found, Edges) and found._most is None:
+    if isinstance(found, Joint) and (found.flips.Q is None or found.flips.q is None):
+        raise InputError(f"Flips in a list of both: {'Q' if found.flips.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
+    edges = found.edges if isinstance(found, Joint) else found
+    if isinstance(edges, Edges) and edges._most is None:
         raise InputError("E is missing", "say how many edges may be changed in all: E=5; or Edges(remove=5), Edges(insert=5) or Edges(change=5)")
     return Asked(found, execution=execution_of(deployed, found, more), **asked)
 
 
-def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Attack | None:
+def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Any:
     """The attack, of which `first` and q may be said by their places."""
     for name in ("remove", "insert", "change", "at_node", "groups", "categories", "candidates_within", "directed_edges", "epsilon", "eps", "ranges", "low", "high", "observed"):
         if name in more:
             raise TypeError(f"{name!r} is no argument of this call: {MEANT[name]} is meant")
     if isinstance(q, (Flips, Ranges, Edges)):
-        raise InputError("two attacks are given", "give one: attributes are flipped, or edges removed; call once for each")
+        raise InputError("two attacks are given", "give a list of both, [Flips(…), Edges(…)], for one attacker who does both; else call once for each")
     if hasattr(attack, "edge_index"):
         raise InputError("the data stands where the attack is expected", "the model comes first, then the data, then the attack: (model, data, Flips(…))")
+    if isinstance(attack, (list, tuple)) and any(isinstance(one, (Flips, Ranges, Edges)) for one in attack):
+        attack = joint_of(attack)
     if getattr(attack, "ndim", 0) > 1:
         raise InputError(
             f"an array with the sides {tuple(attack.shape)} is no attack",
@@ -183,6 +189,7 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
         more.setdefault("edges", "remove")
     _counted(more, attack, limits.get("max_E", LIMIT))
     found = _attack(more, attack, q, "q")
+    alone(found, "radius")
     if found is None or isinstance(found, Flips) and found.q is None:
         raise InputError("q is missing", "say how many attributes may be flipped in each node, or Edges(…) for edges")
     own, what = ("max_E", "edges") if isinstance(found, Edges) else ("max_Q", "flips")
@@ -221,6 +228,7 @@ def explain(
     said = dict(more)
     _counted(said, attack, 5)
     found = _attack(said, attack, q) or Flips()
+    alone(found, "explain")
     if isinstance(found, Ranges):
         raise InputError("explain with Ranges: what is explained are flips and edges", "certify(…, nodes=[…]) has the verdict, its margins and the witness of a node")
     if isinstance(found, Flips):
@@ -272,6 +280,7 @@ def check(
     others = {"bound": bound, "attacked_nodes": attacked_nodes, "nodes": nodes, "deployed": deployed, "class_": None if class_ == "predicted" else class_}
     others |= {"q": q, **said}
     found = _attack(said, attack, q)
+    alone(found, "check")
     execution = execution_of(None if deployed == "exact" else deployed, found, said)
     nothing_left("check", said)
     asked = None

@@ -12,7 +12,7 @@ import numpy as np
 from . import _native
 from .arguments import is_path, keep_inputs, threads as _threads, whole
 from .asking import Asked, Class, Path, Written, files_of, keeping, tell
-from .attack import Categories, Edges, Flips, Ranges, execution_of
+from .attack import Categories, Edges, Flips, Ranges, alone, execution_of
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError
 from .progress import Listener, Progress
@@ -214,6 +214,7 @@ def collective(
         message = "budgets are missing" if Q is None else f"Q={Q}: the numbers of flips in all are the budgets"
         raise InputError(message, f"say budgets={shown!r}, and q for each node: collective(model, data, {shown!r}, q=0.01)")
     found = _attack(said, attack, None, "q")
+    alone(found, "collective")
     if isinstance(found, Edges):
         raise InputError("one attack on the whole graph is bounded for flips of attributes, not for changed edges", "give Flips(q=…)")
     if isinstance(found, Ranges):

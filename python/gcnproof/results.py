@@ -41,6 +41,8 @@ class NodeResult:
     relevant: int
     """How much of the graph matters to it: nodes whose attributes its logits depend on, or edges whose removal can change something."""
     seconds: float
+    witness_edges: list[tuple[int, int]] | None = None
+    """With [Flips(…), Edges(…)]: the edges that are changed beside the flips of the witness."""
     exact_margins: list[str] | None = None
     """With minimize=True, the exact minima as fractions."""
     deployed: str | None = None
@@ -103,10 +105,9 @@ class _Nodes(Table[Row]):
 
     def _fields(self, row: dict[str, Any]) -> dict[str, Any]:
         """What rows of all kinds have."""
-        edges = self._edges
         return {
             **{name: row[name if name in row else ALIASES[name]] for name in ("node", "label", "predicted", "degree", "seconds")},
-            "relevant": row["relevant_edges" if edges else "neighbourhood"],
+            "relevant": row["relevant_edges" if "relevant_edges" in row else "neighbourhood"],
             "witness": [(a, b) for a, b in row["witness"]],
         }
 
@@ -154,6 +155,7 @@ class Results(_Nodes[NodeResult]):
             verdict=row["verdict"],
             reason=row["reason"],
             margins=[Margin(margin["class"], margin["lower"], margin["upper"]) for margin in row["margins"]],
+            witness_edges=[(a, b) for a, b in row["witness_edges"]] if self._joint else None,
             exact_margins=None if exact is None else exact.split(" "),
             deployed=row.get("deployed"),
             rounding=None if rounding is None else [Margin(pair["class"], pair["lower"], pair["upper"]) for pair in rounding],
@@ -185,12 +187,17 @@ class Results(_Nodes[NodeResult]):
         }
 
     def _budget(self) -> str:
-        budget = self.run.get("edges" if self._edges else "budget")
+        if self._joint:
+            return f"{self._budget_of(False)}; {self._budget_of(True)}"
+        return self._budget_of(self._edges)
+
+    def _budget_of(self, edges: bool) -> str:
+        budget = self.run.get("edges" if edges else "budget")
         if not budget:
             return "an unknown budget"
         most = budget.get("local")
-        most = "given by node" if isinstance(most, list) else "any" if self._edges and (most is None or most >= 2**32 - 1) else most
-        if not self._edges:
+        most = "given by node" if isinstance(most, list) else "any" if edges and (most is None or most >= 2**32 - 1) else most
+        if not edges:
             return f"{_ranges(budget.get('ranges'))}Q = {budget['global']}, q = {most}"
         keep = "" if budget.get("keep_one", True) else ", last edges too"
         done = {"insert": "inserted", "change": "removed or inserted"}.get(budget.get("attack"), "removed")

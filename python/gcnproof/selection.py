@@ -176,8 +176,14 @@ class Subject:
 
     def against(self, attack: Any) -> Subject:
         """The same where categories are changed, if that is what the attack does."""
-        from .attack import Categories, Edges, Flips, Ranges  # They know how nodes are selected.
+        from .attack import Categories, Edges, Flips, Joint, Ranges  # They know how nodes are selected.
 
+        if isinstance(attack, Joint):
+            if self.graph.real:
+                raise InputError("the attributes are numbers, and Flips is about 0 and 1", "give Ranges(…) or Edges(…) alone")
+            if self.graph.groups is not None:
+                raise InputError("the graph has groups of one-hot attributes, and Flips together with Edges would flip them one by one", "give Categories(Q=…, q=…) or Edges(…) alone, or a graph without groups")
+            attack = attack.edges
         if isinstance(attack, Edges) and attack.directed and is_module(self._given[0]) and not self.graph.directed and self._one_way() is not None:
             return Subject(*self._given, directed=True, real=True)
         if self.graph.directed and not (isinstance(attack, Edges) and attack.directed):

@@ -143,6 +143,16 @@ class Table(Generic[Row]):
         """The flips that break each node, as (node, attribute); or the edges without which it changes its class, as pairs of ids."""
         return self._rows.witnesses()
 
+    @cached_property
+    def witness_edges(self) -> list[list[tuple[int, int]]]:
+        """With [Flips(…), Edges(…)]: the edges that are changed beside the flips of each witness. Empty for one attacker alone."""
+        return self._rows.witness_edges()
+
+    @property
+    def _joint(self) -> bool:
+        """Is it about flips and changed edges at once?"""
+        return self._rows.kind.endswith("joint")
+
     @property
     def _edges(self) -> bool:
         """Is it about removed edges?"""
@@ -198,7 +208,7 @@ class Table(Generic[Row]):
     def _more_columns(self) -> dict[str, Any]:
         """What `to_pandas` adds to the columns."""
         names = self.class_names
-        named: dict[str, Any] = {"witness": self.witness}
+        named: dict[str, Any] = {"witness": self.witness, **({"witness_edges": self.witness_edges} if self._joint else {})}
         for column in ("label", "predicted") if names else ():
             named[f"{column}_name"] = [names[at] if 0 <= at < len(names) else None for at in self._columns[column]]  # type: ignore[index, arg-type]
         return named
@@ -224,7 +234,8 @@ class Table(Generic[Row]):
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
 
         For flips and Ranges, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
-        CSR matrix. Rows of attributes that were divided by their sums are divided again. For edges, those that are left or inserted: a new `edge_index`, or a scipy CSR matrix.
+        CSR matrix. Rows of attributes that were divided by their sums are divided again. For edges, those that are left or inserted: a new `edge_index`, or a scipy CSR matrix. For
+        [Flips(…), Edges(…)], a pair of both.
         """
         what = self._target
         if isinstance(key, (slice, list, tuple, set, range)) or getattr(key, "ndim", 0) > 0:
@@ -243,9 +254,10 @@ class Table(Generic[Row]):
             if values is None and changes:
                 raise InputError("rows of radii do not have the values that attributes are moved to", f"certify has them: certify(model, data, Ranges(Q={len(changes)}, …), nodes=[{key}]).apply({key})")
             return _moved(self._graph, self._data, changes, [float(value) for value in (values or "").split()])
-        if not self._edges:
-            return _flipped(self._graph, self._data, changes)
-        return _changed(self._graph, self._data, changes, bool(self.run.get("edges", {}).get("directed", False)))
+        directed = bool(self.run.get("edges", {}).get("directed", False))
+        if self._joint:
+            return _flipped(self._graph, self._data, changes), _changed(self._graph, self._data, self.witness_edges[at], directed)
+        return _changed(self._graph, self._data, changes, directed) if self._edges else _flipped(self._graph, self._data, changes)
 
     def _broken(self, at: int) -> bool:
         return True

@@ -2,15 +2,16 @@
 
 use std::time::Instant;
 
-use gcnproof::edges::{EdgeBudget, EdgeKind, Edges};
+use gcnproof::edges::{EdgeBudget, EdgeKind, Edges, Joint, JointBudget};
 use gcnproof::{Budget, BudgetError, Certifier, Direction, Flips, Graph, LocalBudget, RangeError, Ranges};
 use gcnproof_cli::{edge_tables, explain as explaining};
+use gcnproof_results::record::description::BudgetRecord;
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof_results::record::node::Record;
 use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_run::flips::FlipOptions;
 use gcnproof_run::question::{Answered, NodeQuestion};
-use miette::{IntoDiagnostic, Result};
+use miette::{IntoDiagnostic, Result, miette};
 use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -92,6 +93,16 @@ pub enum Attack<'py> {
     Flips(FlipMeans<'py>),
     /// Edges are removed or inserted.
     Edges(EdgeMeans<'py>),
+    /// Both at once.
+    Joint(JointMeans<'py>),
+}
+
+/// Flips of attributes and changed edges at once.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct JointMeans<'py> {
+    flips: FlipMeans<'py>,
+    edges: EdgeMeans<'py>,
 }
 
 /// The means of one attacker.
@@ -194,6 +205,17 @@ impl Means<Edges> for EdgeMeans<'_> {
     }
 }
 
+impl Means<Joint> for JointMeans<'_> {
+    fn global(&self) -> usize {
+        self.flips.global
+    }
+
+    fn budget(&self, py: Python, graph: &Graph, global: usize) -> PyResult<JointBudget> {
+        let edges = self.edges.budget(py, graph, self.edges.global)?;
+        Ok(JointBudget { flips: self.flips.budget(py, graph, global)?, edges })
+    }
+}
+
 /// An attacker that Python knows.
 pub trait Shown: Answered<Decider: Send> {
     /// What only questions about it say.
@@ -261,5 +283,24 @@ impl Shown for Edges {
             told.extend(row);
         }
         Ok((told, text))
+    }
+}
+
+impl Shown for Joint {
+    fn options(_: Python, _: &Asked, budget: &JointBudget) -> PyResult<BudgetRecord> {
+        Ok(BudgetRecord::new(&budget.flips))
+    }
+
+    fn nodes(rows: Vec<Record<Joint>>) -> Kind {
+        Kind::JointNodes(rows)
+    }
+
+    /// Python does not ask for them.
+    fn radii(_: Vec<RadiusRow<Joint>>) -> Kind {
+        Kind::JointNodes(Vec::new())
+    }
+
+    fn explain(_: &NodeQuestion<Joint>, _: usize) -> Result<(Value, String)> {
+        Err(miette!("two attackers at once are not explained: ask about each of them alone"))
     }
 }

@@ -66,6 +66,10 @@ impl Claim<'_> {
                 let budget = means.budget(py, &graph.0, means.global())?;
                 Attacked::Removals(gcnproof::edges::edge_header(digests, of, &budget, classes).edges)
             }
+            Attack::Joint(_) => {
+                let message = "there are no proofs for attacks on attributes and edges at once";
+                return Err(wrong(py, message, "ask about Flips(…) or Edges(…) alone"));
+            }
         };
         let nodes = self.asked.named(py, graph)?;
         let nodes = nodes.map(|nodes| nodes.into_iter().map(|node| node as u32).collect());

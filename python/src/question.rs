@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use gcnproof::edges::Edges;
+use gcnproof::edges::{Edges, Joint};
 use gcnproof::proof::FileHeader;
 use gcnproof::{Decide, Effort, Flips, Graph as PlainGraph, Network as PlainNetwork, NodeResult, Operator};
 use gcnproof_cli::run::run;
@@ -215,6 +215,9 @@ impl<A: Shown> Ask for Owned<A> {
             Some(limit) => Gathering::radii(&question, A::radius_description(&question, limit))?,
             None => {
                 proofs.map_or(Ok(()), check_proofs_name)?;
+                if proofs.is_some() {
+                    A::check_proofs(&question)?;
+                }
                 question.check()?;
                 let proofs = proofs.map(|path| question.open_proofs(path)).transpose()?;
                 Gathering::verdicts(&question, A::description(&question), proofs)?
@@ -237,6 +240,7 @@ impl Question {
         Ok(Question(match attack {
             Attack::Flips(means) => Arc::new(Owned::<Flips>::new(py, graph, network, &means, &asked)?),
             Attack::Edges(means) => Arc::new(Owned::<Edges>::new(py, graph, network, &means, &asked)?),
+            Attack::Joint(means) => Arc::new(Owned::<Joint>::new(py, graph, network, &means, &asked)?),
         }))
     }
 

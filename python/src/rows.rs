@@ -8,6 +8,7 @@ use gcnproof::Grounded;
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::{Description, NodeSet};
 use gcnproof_results::record::edges::{EdgeRadiusRecord, EdgeRecord};
+use gcnproof_results::record::joint::JointRecord;
 use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_results::record::radius::RadiusRow;
@@ -34,6 +35,8 @@ pub enum Kind {
     Pairs(Vec<PairRecord>),
     /// Verdicts about removed edges.
     EdgeNodes(Vec<EdgeRecord>),
+    /// Verdicts about flips and changed edges at once.
+    JointNodes(Vec<JointRecord>),
     /// Radii in removed edges.
     EdgeRadii(Vec<EdgeRadiusRecord>),
     /// Budgets of one attack for the whole graph.
@@ -62,6 +65,7 @@ macro_rules! each {
             Kind::Radii($rows) => $body,
             Kind::Pairs($rows) => $body,
             Kind::EdgeNodes($rows) => $body,
+            Kind::JointNodes($rows) => $body,
             Kind::EdgeRadii($rows) => $body,
             Kind::Collective($rows) => $body,
         }
@@ -88,6 +92,8 @@ impl Rows {
             Kind::Radii(_) => RadiusRecord::SCHEMA,
             Kind::Pairs(_) => PairRecord::SCHEMA,
             Kind::EdgeNodes(rows) => EdgeRecord::schema(rows.iter().any(|row| row.exact_margins.is_some()), false),
+            Kind::JointNodes(rows) if rows.iter().any(|row| row.graphs) => of_graphs(JointRecord::SCHEMA),
+            Kind::JointNodes(_) => JointRecord::SCHEMA,
             Kind::EdgeRadii(_) => EdgeRadiusRecord::SCHEMA,
             Kind::Collective(_) => CollectiveRecord::SCHEMA,
         }
@@ -110,6 +116,7 @@ impl Rows {
             Description::Certify(run) => (&mut run.nodes, &mut run.node_set),
             Description::Radius(run) => (&mut run.nodes, &mut run.node_set),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => (&mut run.nodes, &mut run.node_set),
+            Description::CertifyJoint(run) => (&mut run.nodes, &mut run.node_set),
             Description::Collective(run) => {
                 if let Kind::Collective(rows) = &self.kind {
                     run.budgets = rows.iter().map(|row| row.q_global).collect();
@@ -216,6 +223,7 @@ impl Rows {
             Some("validate") => gcnproof_results::read(&path, PairRecord::SCHEMA).map(Kind::Pairs),
             Some("collective") => gcnproof_results::read(&path, CollectiveRecord::SCHEMA).map(Kind::Collective),
             Some("radius edges") => gcnproof_results::read(&path, EdgeRadiusRecord::SCHEMA).map(Kind::EdgeRadii),
+            Some("certify joint") => gcnproof_results::read(&path, columns(JointRecord::SCHEMA)).map(Kind::JointNodes),
             Some("certify edges") => gcnproof_results::read(&path, EdgeRecord::schema(false, false))
                 .or_else(|error| gcnproof_results::read(&path, EdgeRecord::schema(true, false)).map_err(|_| error))
                 .map(Kind::EdgeNodes),
@@ -236,6 +244,7 @@ impl Rows {
             Kind::Radii(rows) => self.save_as(rows, &path, |row| row.node, mode),
             Kind::Pairs(rows) => self.save_as(rows, &path, PairRecord::key, mode),
             Kind::EdgeNodes(rows) => self.save_as(rows, &path, |row| row.node, mode),
+            Kind::JointNodes(rows) => self.save_as(rows, &path, |row| row.node, mode),
             Kind::EdgeRadii(rows) => self.save_as(rows, &path, |row| row.node, mode),
             Kind::Collective(rows) => self.save_as(rows, &path, |row| row.q_global, mode),
         });
@@ -249,6 +258,7 @@ impl Rows {
             Kind::Radii(rows) => Kind::Radii(picked(rows, &places)),
             Kind::Pairs(rows) => Kind::Pairs(picked(rows, &places)),
             Kind::EdgeNodes(rows) => Kind::EdgeNodes(picked(rows, &places)),
+            Kind::JointNodes(rows) => Kind::JointNodes(picked(rows, &places)),
             Kind::EdgeRadii(rows) => Kind::EdgeRadii(picked(rows, &places)),
             Kind::Collective(rows) => Kind::Collective(picked(rows, &places)),
         };
@@ -275,6 +285,7 @@ impl Rows {
                 "radius" => Kind::Radii(read(rows)?),
                 "validate" => Kind::Pairs(read(rows)?),
                 "certify edges" => Kind::EdgeNodes(read(rows)?),
+                "certify joint" => Kind::JointNodes(read(rows)?),
                 "radius edges" => Kind::EdgeRadii(read(rows)?),
                 "collective" => Kind::Collective(read(rows)?),
                 _ => Kind::Nodes(read(rows)?),
@@ -290,7 +301,7 @@ impl Rows {
         each!(&self.kind, rows => rows.len())
     }
 
-    /// What the rows are about: `certify`, `radius` or `validate`; `certify edges` or `radius edges`.
+    /// What the rows are about: `certify`, `radius` or `validate`; `certify edges`, `radius edges` or `certify joint`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.kind {
@@ -298,6 +309,7 @@ impl Rows {
             Kind::Radii(_) => "radius",
             Kind::Pairs(_) => "validate",
             Kind::EdgeNodes(_) => "certify edges",
+            Kind::JointNodes(_) => "certify joint",
             Kind::EdgeRadii(_) => "radius edges",
             Kind::Collective(_) => "collective",
         }
@@ -328,6 +340,10 @@ impl Rows {
             }
             Kind::Radii(rows) => radius_columns(&columns, rows)?,
             Kind::EdgeNodes(rows) => node_columns(&columns, rows, "removed")?,
+            Kind::JointNodes(rows) => {
+                node_columns(&columns, rows, "flips")?;
+                columns.set_item("changed_edges", column(py, rows, |row| row.own.witness_edges.len() as i64))?;
+            }
             Kind::EdgeRadii(rows) => radius_columns(&columns, rows)?,
             Kind::Collective(rows) => {
                 columns.set_item("Q", column(py, rows, |row| signed(Some(row.q_global))))?;
@@ -368,9 +384,16 @@ impl Rows {
             Kind::Radii(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
             Kind::Pairs(_) => Vec::new(),
             Kind::EdgeNodes(rows) => rows.iter().map(|row| edges(&row.witness)).collect(),
+            Kind::JointNodes(rows) => rows.iter().map(|row| flips(&row.witness)).collect(),
             Kind::EdgeRadii(rows) => rows.iter().map(|row| edges(&row.witness)).collect(),
             Kind::Collective(rows) => rows.iter().map(|row| flips(&row.flips)).collect(),
         }
+    }
+
+    /// Where attributes are flipped and edges changed at once, the edges of every witness.
+    fn witness_edges(&self) -> Vec<Vec<(u32, u32)>> {
+        let Kind::JointNodes(rows) = &self.kind else { return Vec::new() };
+        rows.iter().map(|row| row.own.witness_edges.iter().map(|edge| (edge.0, edge.1)).collect()).collect()
     }
 
     /// All columns as a stream of Arrow (the PyCapsule protocol), as the files have them.

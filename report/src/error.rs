@@ -26,6 +26,10 @@ pub enum ReportError {
         "give .parquet, .jsonl or .csv files that gcnproof wrote with --out, a training log (.jsonl), or the folder of a study"
     ))]
     Unknown { file: String, problem: String },
+    /// Verdicts about two attackers at once.
+    #[error("{file}: verdicts about flips and changed edges at once, which no figure shows yet")]
+    #[diagnostic(help("give results of certify about flips alone (-Q and -q), or about edges alone (--edges and -E)"))]
+    Joint { file: String },
     /// A study cannot be read or written.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -193,6 +193,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
             nodes::<Edges>(path, EdgeRecord::schema(run.effort.exact_margins, false))?
         }
         Some(Ok(Description::RadiusEdges(_))) => radii::<Edges>(path)?,
+        Some(Ok(Description::CertifyJoint(_))) => return Err(ReportError::Joint { file: path.display().to_string() }),
         Some(Ok(Description::Collective(_))) => {
             Rows::Collective(gcnproof_results::read(path, CollectiveRecord::SCHEMA)?)
         }

@@ -19,6 +19,7 @@ pub mod flips;
 pub mod host;
 pub mod ids;
 pub mod input;
+pub mod joint;
 pub mod known_radii;
 pub mod lists;
 pub mod ours;

@@ -105,6 +105,47 @@ impl EdgeProblem {
         budget: EdgeBudget,
     ) -> Result<EdgeProblem, EdgeError> {
         let (graph, network) = (graph.into(), network.into());
+        let rules = EdgeProblem::rules(&graph, &network, &budget)?;
+        if is_changes(&network, &budget) {
+            let stack = EdgeProblem::stacked(graph.clone(), network.clone(), &budget, rules)?;
+            let (shared, stack) = (Arc::new(Shared::default()), Some(stack));
+            return Ok(EdgeProblem { graph, network, budget, shared, stack });
+        }
+        let nodes = graph.node_count();
+        let (of_first, second) = (&rules[0], rules[1].clone());
+        let term = of_first.iter().position(|rule| !rule.is_identity());
+        let rule = term.map_or(Rule::IDENTITY, |term| of_first[term]);
+        let messages = Messages::new(&graph, &network, term);
+        let exact = (0..nodes).map(|_| OnceLock::new()).collect();
+        let shared = Arc::new(Shared { rule, term, second, messages, exact });
+        Ok(EdgeProblem { graph, network, budget, shared, stack: None })
+    }
+
+    /// The layers for changes of any kind, removals with one hidden layer among them.
+    pub(super) fn any_changes(
+        graph: Arc<Graph>,
+        network: Arc<Network>,
+        budget: &EdgeBudget,
+    ) -> Result<Arc<Stack>, EdgeError> {
+        let rules = EdgeProblem::rules(&graph, &network, budget)?;
+        EdgeProblem::stacked(graph, network, budget, rules)
+    }
+
+    fn stacked(
+        graph: Arc<Graph>,
+        network: Arc<Network>,
+        budget: &EdgeBudget,
+        rules: Vec<Vec<Rule>>,
+    ) -> Result<Arc<Stack>, EdgeError> {
+        let divides = |rules: &Vec<Rule>| rules.iter().any(|rule| rule.reads_sender() && rule.own(false) == 0);
+        if let Some(at) = rules.iter().position(divides).filter(|_| budget.is_directed()) {
+            return Err(EdgeError::Directed { layer: at + 1 });
+        }
+        Ok(Arc::new(Stack::new(graph, network, rules, budget.is_directed())))
+    }
+
+    /// The rules of all layers and terms, if graph, network and budget fit together.
+    fn rules(graph: &Graph, network: &Network, budget: &EdgeBudget) -> Result<Vec<Vec<Rule>>, EdgeError> {
         let nodes = graph.node_count();
         if network.node_count() != nodes {
             return Err(ProblemError::Nodes { network: network.node_count(), graph: nodes }.into());
@@ -119,7 +160,7 @@ impl EdgeProblem {
             return Err(ProblemError::NoReadout { graphs: graph.target_count() }.into());
         }
         if network.has_readout() {
-            model_file(&network, "").check_levels().map_err(|problem| EdgeError::Levels { problem })?;
+            model_file(network, "").check_levels().map_err(|problem| EdgeError::Levels { problem })?;
         }
         if budget.locals().len() != nodes {
             return Err(EdgeError::Budget { budget: budget.locals().len(), graph: nodes });
@@ -137,23 +178,7 @@ impl EdgeProblem {
             };
             layer.operators.iter().map(rule).collect()
         };
-        let rules: Vec<Vec<Rule>> = network.layers().iter().enumerate().map(rules).collect::<Result<_, _>>()?;
-        if is_changes(&network, &budget) {
-            let divides = |rules: &Vec<Rule>| rules.iter().any(|rule| rule.reads_sender() && rule.own(false) == 0);
-            if let Some(at) = rules.iter().position(divides).filter(|_| budget.is_directed()) {
-                return Err(EdgeError::Directed { layer: at + 1 });
-            }
-            let stack = Stack::new(graph.clone(), network.clone(), rules, budget.is_directed());
-            let (shared, stack) = (Arc::new(Shared::default()), Some(Arc::new(stack)));
-            return Ok(EdgeProblem { graph, network, budget, shared, stack });
-        }
-        let (of_first, second) = (&rules[0], rules[1].clone());
-        let term = of_first.iter().position(|rule| !rule.is_identity());
-        let rule = term.map_or(Rule::IDENTITY, |term| of_first[term]);
-        let messages = Messages::new(&graph, &network, term);
-        let exact = (0..nodes).map(|_| OnceLock::new()).collect();
-        let shared = Arc::new(Shared { rule, term, second, messages, exact });
-        Ok(EdgeProblem { graph, network, budget, shared, stack: None })
+        network.layers().iter().enumerate().map(rules).collect()
     }
 
     /// The graph.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gcnproof::edges::{
-    Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeProblem, EdgeReason, EdgeResult, Prices, Step,
+    Edge, EdgeBudget, EdgeCertifier, EdgeClaim, EdgeError, EdgeKind, EdgeProblem, EdgeReason, EdgeResult, Prices, Step,
     edge_header,
 };
 use gcnproof::internals::number::dyadic::Dyadic;
@@ -12,10 +12,11 @@ use gcnproof::internals::problem::exact::{ExactProblem, ExactUnits, Sums};
 use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof::proof::{model_file, rule_name, rule_names};
-use gcnproof::{Effort, Graph, Limits, Network, Operator, Verdict, radii};
+use gcnproof::{Budget, Certifier, Effort, Graph, Limits, Network, Operator, Problem, Verdict, radii};
 use gcnproof_check::edges::format::{Claim, Line, Step as Element};
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
+use gcnproof_files::Normalisation;
 use gcnproof_verify::random::Stream;
 use nalgebra::DMatrix;
 
@@ -713,6 +714,28 @@ fn repeated_edges_are_one_edge_and_loops_stay() {
 }
 
 /// A node without edges has one verdict, whatever the budget: that of its class as it is.
+/// Where nothing may be changed, all attackers see the same network: also where rows of attributes are divided by their sums.
+#[test]
+fn rows_that_are_divided_by_their_sums_are_read_as_such() {
+    for seed in 0..60 {
+        let case = case(seed);
+        let graph = case.graph(&[]).normalised(Normalisation::Float32);
+        let network = case.network(&graph);
+        let budget = Budget::uniform(&graph, 0, 0);
+        let problem = Problem::new(graph.clone(), network.clone(), budget).unwrap();
+        let flips = Certifier::builder(problem).effort(ALL).build();
+        for kind in [EdgeKind::Remove, EdgeKind::Insert] {
+            let budget = EdgeBudget::uniform(&graph, 0, 0).kind(kind);
+            let problem = EdgeProblem::new(graph.clone(), network.clone(), budget).unwrap();
+            let certifier = EdgeCertifier::new(problem).effort(ALL);
+            for node in 0..graph.node_count() {
+                let (one, other) = (certifier.one(node).unwrap(), flips.one(node).unwrap());
+                assert_eq!((one.predicted, one.verdict), (other.predicted, other.verdict), "seed {seed}, node {node}");
+            }
+        }
+    }
+}
+
 #[test]
 fn an_isolated_node_depends_on_no_edge() {
     for seed in 0..40 {

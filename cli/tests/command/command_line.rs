@@ -446,7 +446,17 @@ fn removed_edges_on_the_command_line() {
     };
     refused(&["--edges", "add", "-E", "3"], &["invalid value 'add'"]);
     refused(&["--edges", "remove", "-E", "3", "--candidates-within", "2"], &["--edges remove", "may be inserted"]);
-    refused(&["--edges", "remove", "-E", "3", "-Q", "2"], &["-Q together with --edges"]);
+    let both = ["--edges", "remove", "-E", "3", "-Q", "2", "-q", "1"];
+    refused(&[&both[..], &["--minimize"]].concat(), &["--minimize", "at once"]);
+    refused(&[&both[..], &["--proofs", "x.jsonl"]].concat(), &["--proofs", "at once"]);
+    refused(&["--edges", "remove", "-E", "3", "-q", "2", "-Q"], &["-Q"]);
+    let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-9", "--format", "json"][..], &both].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    for row in told["rows"].as_array().unwrap() {
+        let changes = row["witness"].as_array().unwrap().len() + row["witness_edges"].as_array().unwrap().len();
+        assert!(row["verdict"] != "undecided" && row["witness_size"].as_u64().unwrap_or(0) == changes as u64, "{row}");
+    }
     refused(&["--edges", "remove", "-E", "3", "-q", "2"], &["--edges together with -q"]);
     refused(&["--edges", "remove"], &["how many edges"]);
     refused(&["-E", "3", "-Q", "2"], &["--edges"]);

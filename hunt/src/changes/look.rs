@@ -19,7 +19,10 @@ use crate::random::Random;
 use crate::record::Record;
 
 /// A budget as the program takes it.
-fn budget(means: &Means, graph: &Graph) -> Result<EdgeBudget, String> {
+///
+/// # Errors
+/// If the program does not take it.
+pub fn budget(means: &Means, graph: &Graph) -> Result<EdgeBudget, String> {
     let local: Vec<i64> = means.local.iter().map(|&e| e as i64).collect();
     let pairs = |list: &[Ends]| list.iter().map(|&(i, j)| (i.into(), j.into())).collect::<Vec<(i64, i64)>>();
     let kind = match means.done {

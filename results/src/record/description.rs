@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use super::edges::EdgeRun;
+pub use super::joint::JointRun;
 pub use super::node_set::NodeSet;
 pub use super::settings::{
     BudgetRecord, Class, EffortRecord, Identity, Level, LocalRecord, PartRecord, RangeRecord, USUAL_SECONDS,
@@ -36,6 +37,9 @@ pub enum Description {
     /// Radii in removed edges.
     #[serde(rename = "radius edges")]
     RadiusEdges(EdgeRun),
+    /// Verdicts about flips and changed edges at once.
+    #[serde(rename = "certify joint")]
+    CertifyJoint(JointRun),
 }
 
 /// A run of `certify` or of `radius`, or a step of a study.
@@ -165,6 +169,7 @@ impl Description {
         match self {
             Description::Certify(run) | Description::Radius(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some((run.nodes, run.node_set.as_ref())),
+            Description::CertifyJoint(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Collective(run) => Some((run.nodes, run.node_set.as_ref())),
             Description::Validate(_) | Description::Table1(_) => None,
         }
@@ -195,6 +200,7 @@ impl Description {
             Description::Collective(run) => Some(&run.input),
             Description::Validate(run) => Some(&run.input),
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(&run.input),
+            Description::CertifyJoint(run) => Some(&run.input),
             Description::Table1(_) => None,
         }
     }
@@ -205,6 +211,7 @@ impl Description {
             Description::Certify(run) | Description::Radius(run) => Some(&run.budget),
             Description::Collective(run) => Some(&run.budget),
             Description::Validate(run) => Some(&run.budget),
+            Description::CertifyJoint(run) => Some(&run.budget),
             Description::Table1(_) | Description::CertifyEdges(_) | Description::RadiusEdges(_) => None,
         }
     }
@@ -230,6 +237,7 @@ impl Description {
         match self {
             Description::Certify(run) | Description::Radius(run) => run.effort,
             Description::CertifyEdges(run) | Description::RadiusEdges(run) => Some(run.effort),
+            Description::CertifyJoint(run) => Some(run.effort),
             Description::Collective(run) => run.effort,
             Description::Validate(_) | Description::Table1(_) => None,
         }

@@ -169,7 +169,7 @@ impl Tabled for Flips {
 }
 
 /// Columns after columns.
-const fn joined<const N: usize>(first: &[Column], second: &[Column]) -> [Column; N] {
+pub(super) const fn joined<const N: usize>(first: &[Column], second: &[Column]) -> [Column; N] {
     let mut all = [first[0]; N];
     let mut at = 0;
     while at < N {

@@ -8,6 +8,7 @@ pub mod description;
 pub mod edges;
 mod fields;
 mod flips;
+pub mod joint;
 pub mod node;
 pub mod node_set;
 mod options;

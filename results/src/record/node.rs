@@ -30,6 +30,11 @@ pub trait Tabled: Attacker {
         Self::Own::default()
     }
 
+    /// Changes of a witness that stand in its own columns.
+    fn more_changes(_: &Self::Own) -> usize {
+        0
+    }
+
     /// Do its own columns agree with the others?
     ///
     /// # Errors
@@ -177,6 +182,7 @@ impl<A: Tabled> Record<A> {
 
     /// How many changes break it; null unless it is non-robust.
     pub fn witness_size(&self) -> Option<u64> {
-        (self.verdict == Verdict::NonRobust).then_some(self.witness.len() as u64)
+        let changes = self.witness.len() + A::more_changes(&self.own);
+        (self.verdict == Verdict::NonRobust).then_some(changes as u64)
     }
 }

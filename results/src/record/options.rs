@@ -29,6 +29,11 @@ impl Description {
                 "certify GRAPH MODEL --edges insert",
                 "certify GRAPH MODEL --edges change",
             ][inserts(run)],
+            Description::CertifyJoint(run) => match run.edges.attack.as_str() {
+                "insert" => "certify GRAPH MODEL --edges insert",
+                "change" => "certify GRAPH MODEL --edges change",
+                _ => "certify GRAPH MODEL --edges remove",
+            },
             Description::RadiusEdges(run) => [
                 "radius GRAPH MODEL --edges remove",
                 "radius GRAPH MODEL --edges insert",
@@ -82,6 +87,12 @@ impl Description {
             }
             Description::Table1(_) => {}
             Description::CertifyEdges(run) => {
+                edges(&mut parts, &run.edges);
+                parts.extend((run.class == Class::Labels).then(|| "--class labels".to_string()));
+                effort(&mut parts, Some(&run.effort));
+            }
+            Description::CertifyJoint(run) => {
+                budget(&mut parts, &run.budget);
                 edges(&mut parts, &run.edges);
                 parts.extend((run.class == Class::Labels).then(|| "--class labels".to_string()));
                 effort(&mut parts, Some(&run.effort));
@@ -166,6 +177,7 @@ impl Description {
                 "verdicts about removed edges (certify --edges remove)"
             }
             Description::CertifyEdges(_) => "verdicts about inserted edges (certify --edges insert, change)",
+            Description::CertifyJoint(_) => "verdicts about flips and changed edges at once (certify -Q … --edges)",
             Description::RadiusEdges(run) if run.edges.attack == "remove" => {
                 "radii in removed edges (radius --edges remove)"
             }

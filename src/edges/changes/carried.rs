@@ -59,7 +59,14 @@ impl<'a> Carried<'a> {
             let mut units = HashMap::new();
             for &v in &needed[layer + 1] {
                 let (flips, change) = carried.row(&stack.rules[layer], v, &sent, outputs, true, pace)?;
-                let base = stack.unit_sums(layer, v, &menu.world, |n| &sent[&n].base);
+                let base = match menu.setting.flipped.filter(|_| layer == 0) {
+                    None => stack.unit_sums(layer, v, &menu.world, |n| &sent[&n].base),
+                    Some(flipped) => {
+                        let as_it_is: Vec<Span> = stack.unit_sums(0, v, &menu.world, |n| stack.sent(0, n));
+                        let moved = flipped.received(v, &menu.world);
+                        as_it_is.into_iter().zip(moved).map(|(z, moved)| z.plus(moved)).collect()
+                    }
+                };
                 units.insert(v, activated(flips, change, base, menu.budget, |unit| of.is_linear(unit)));
             }
             carried.levels.push(units);
@@ -209,7 +216,7 @@ impl<'a> Carried<'a> {
         Some(all)
     }
 
-    /// What a node sends in the first layer, which no change moves.
+    /// What a node sends in the first layer, which no change of an edge moves.
     fn constant(&self, layer: usize, node: u32, weights: &Weights) -> Sent {
         debug_assert_eq!(layer, 0);
         let stack = self.entries.menu.setting.stack;
@@ -224,6 +231,14 @@ impl<'a> Carried<'a> {
                 if stack.graph.normalisation().is_some() { sum.scaled(entry) } else { sum }
             };
             (0..weights.terms).map(sum).collect()
+        };
+        let base = match self.entries.menu.setting.flipped {
+            None => base,
+            Some(flipped) => {
+                let own = weights.values.is_empty();
+                let moved = if own { flipped.sent(node) } else { flipped.sent_through(node, weights) };
+                base.into_iter().zip(moved).map(|(x, moved)| x.plus(moved)).collect()
+            }
         };
         let none = vec![Span::ZERO; base.len()];
         Sent { flips: Vec::new(), change: Vec::new(), base, all: none.clone(), others: none }

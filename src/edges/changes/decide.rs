@@ -7,7 +7,7 @@ use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::carried::Carried;
 use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
-use crate::edges::changes::search::{Judge, Search, margin};
+use crate::edges::changes::search::{Beam, Judge, Search, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
@@ -44,7 +44,7 @@ pub(crate) struct Decided {
 }
 
 /// The class with the largest exact logit; the smallest number among equals.
-fn predicted(stack: &Stack, node: u32, logits: &[Span]) -> usize {
+pub(crate) fn predicted(stack: &Stack, node: u32, logits: &[Span]) -> usize {
     let mut exact: Option<Vec<Dyadic>> = None;
     let mut best = 0;
     for class in 1..logits.len() {
@@ -164,7 +164,7 @@ fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known],
     for at in order {
         let class = known[at].margin.class;
         let judge = Judge { setting, target: node, reference, other: class };
-        let (attack, best) = judge.beam(&whole, &margins[at], pace);
+        let Beam { attack, best, .. } = judge.beam(&whole, &margins[at], pace);
         known[at].margin.upper = known[at].margin.upper.min(best);
         if let Some(attack) = attack {
             known[at].margin.upper = known[at].margin.upper.min(attack.upper);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::edges::budget::{Candidates, Edge, EdgeBudget, EdgeKind};
+use crate::edges::changes::flipped::FlippedMessages;
 use crate::edges::changes::stack::Stack;
 use crate::edges::changes::world::{Arc, World, arcs};
 use crate::problem::pace::Pace;
@@ -16,6 +17,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) listed: usize,
     /// Are insertions away from the target bounded by lists of messages, instead of one by one (docs/math.md §24.5)?
     pub(crate) by_lists: bool,
+    /// What flips of attributes can do at the same time, if they can be made.
+    pub(crate) flipped: Option<&'a FlippedMessages>,
 }
 
 /// What a path through a tree has decided.
@@ -69,7 +72,12 @@ impl<'a> Setting<'a> {
             && !budget.is_directed()
             && *budget.candidates() == Candidates::All;
         let by_lists = possible && (nodes.saturating_mul(nodes) / 2 > PAIRS || listed == 0);
-        Setting { stack, budget, listed, by_lists }
+        Setting { stack, budget, listed, by_lists, flipped: None }
+    }
+
+    /// The same where attributes may be flipped as well, which lists of messages say nothing about.
+    pub(crate) fn under(self, flipped: &'a FlippedMessages) -> Setting<'a> {
+        Setting { flipped: Some(flipped), by_lists: false, ..self }
     }
 
     pub(crate) fn arcs(self, edge: Edge) -> impl Iterator<Item = Arc> {

@@ -4,17 +4,18 @@
 //! change can do is carried from layer to layer, prices bound what a set can do, and what is not decided is split.
 
 mod balls;
-mod carried;
+pub(super) mod carried;
 pub(crate) mod decide;
 mod entries;
+pub(super) mod flipped;
 mod lists;
-mod menu;
+pub(super) mod menu;
 mod minimum;
 pub(crate) mod prices;
 mod quick;
-mod search;
+pub(super) mod search;
 mod sorted;
-mod span;
+pub(super) mod span;
 pub(crate) mod stack;
 mod units;
-mod world;
+pub(super) mod world;

@@ -7,7 +7,6 @@ use crate::edges::changes::balls::{Balls, raised, relative};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::changes::world::World;
-use crate::problem::matrix::PatternRows;
 
 /// Adds `x` times some weights to values, and `error` times their sizes to radii.
 fn add(value: &mut [f64], radius: &mut [f64], weights: &[f64], x: f64, error: f64) {
@@ -19,7 +18,7 @@ fn add(value: &mut [f64], radius: &mut [f64], weights: &[f64], x: f64, error: f6
 
 impl Stack {
     /// What a node sends in a layer whose pre-activations in the layer below are these.
-    fn quick_message(&self, layer: usize, node: u32, below: Option<Balls>) -> Balls {
+    fn quick_message(&self, layer: usize, node: u32, world: &World, below: Option<Balls>) -> Balls {
         let of = &self.network.layers()[layer];
         let (terms, inputs, outputs) = (self.rules[layer].len(), of.inputs(), of.outputs());
         let mut sent = Balls::zeros(terms * outputs);
@@ -32,9 +31,10 @@ impl Stack {
         };
         match below {
             None => {
-                let present = self.graph.attributes().row(node as usize);
-                let error = relative(present.len());
-                present.iter().for_each(|&d| send(d as usize, 1.0, error));
+                let present = world.attributes(node);
+                // 1, or what a row that is divided by its sum has.
+                let (entry, error) = (self.graph.normalisation().entry(present.len()), relative(present.len()));
+                present.iter().for_each(|&d| send(d as usize, entry, error * entry));
             }
             Some(below) => {
                 let before = &self.network.layers()[layer - 1];
@@ -80,11 +80,10 @@ impl Stack {
     /// What a node sends in a layer on the graph as it is.
     fn quick_sent(&self, layer: usize, node: u32) -> &Balls {
         self.quick[layer][node as usize].get_or_init(|| {
-            let below = (layer > 0).then(|| {
-                let world = World::new(&self.graph, self.directed, &[]);
-                self.quick_sums(layer - 1, node, &world, |n| self.quick_sent(layer - 1, n))
-            });
-            self.quick_message(layer, node, below)
+            let world = World::new(&self.graph, self.directed, &[]);
+            let below =
+                (layer > 0).then(|| self.quick_sums(layer - 1, node, &world, |n| self.quick_sent(layer - 1, n)));
+            self.quick_message(layer, node, &world, below)
         })
     }
 
@@ -113,8 +112,8 @@ impl Changed<'_> {
             stack.each_entry(layer, node, world, |_, _, n| senders.push(n));
             for n in senders {
                 if self.dirty[layer].binary_search(&n).is_ok() && !self.sent.contains_key(&(layer, n)) {
-                    let below = self.sums(layer - 1, n);
-                    self.sent.insert((layer, n), stack.quick_message(layer, n, Some(below)));
+                    let below = (layer > 0).then(|| self.sums(layer - 1, n));
+                    self.sent.insert((layer, n), stack.quick_message(layer, n, world, below));
                 }
             }
         }

@@ -55,11 +55,11 @@ impl Judge<'_> {
         sign.is_le().then_some(Attack { edges, tie: sign.is_eq(), upper })
     }
 
-    /// The best set that a beam search finds from single changes, smallest margins first; it ends with the first attack, and when it is late.
-    pub(crate) fn beam(&self, menu: &Menu, singles: &[(Flip, f64)], pace: &Pace) -> (Option<Attack>, f64) {
+    /// The best sets that a beam search finds from single changes, smallest margins first; it ends with the first attack, and when it is late.
+    pub(crate) fn beam(&self, menu: &Menu, singles: &[(Flip, f64)], pace: &Pace) -> Beam {
         let candidates: Vec<Flip> = singles.iter().take(CANDIDATES).map(|single| single.0).collect();
         let mut beam: Vec<Vec<Flip>> = singles.iter().take(WIDTH).map(|single| vec![single.0]).collect();
-        let mut best = f64::INFINITY;
+        let mut found = Beam { attack: None, best: f64::INFINITY, sets: Vec::new() };
         for _ in 1..menu.budget {
             let mut sets: BTreeMap<Vec<Edge>, Vec<Flip>> = BTreeMap::new();
             for set in &beam {
@@ -73,12 +73,13 @@ impl Judge<'_> {
             let mut next: Vec<(f64, Vec<Flip>)> = Vec::new();
             for (edges, set) in sets {
                 if pace.is_late_for(EVALUATION) {
-                    return (None, best);
+                    return found;
                 }
                 let margin = self.margin(&edges);
-                best = best.min(margin.hi);
-                if let Some(attack) = self.attack(&edges, margin) {
-                    return (Some(attack), best);
+                found.best = found.best.min(margin.hi);
+                found.attack = self.attack(&edges, margin);
+                if found.attack.is_some() {
+                    return found;
                 }
                 next.push((margin.hi, set));
             }
@@ -87,9 +88,19 @@ impl Judge<'_> {
             }
             next.sort_by(|x, y| x.0.total_cmp(&y.0));
             beam = next.into_iter().take(WIDTH).map(|of| of.1).collect();
+            found.sets = beam.iter().map(|set| menu.with(set)).collect();
         }
-        (None, best)
+        found
     }
+}
+
+/// What a beam search finds.
+pub(crate) struct Beam {
+    pub(crate) attack: Option<Attack>,
+    /// The smallest margin, rounded up.
+    pub(crate) best: f64,
+    /// The best of the largest sets that were looked at, smallest margins first.
+    pub(crate) sets: Vec<Vec<Edge>>,
 }
 
 /// The sets of a path, one after the other, each as places of open changes; `look` says whether to go on.

@@ -78,7 +78,7 @@ impl Stack {
     pub(crate) fn sent<V: Value>(&self, layer: usize, node: u32) -> &[V] {
         V::kept(&self.caches)[layer][node as usize].get_or_init(|| {
             let world = World::new(&self.graph, self.directed, &[]);
-            self.message(layer, node, || {
+            self.message(layer, node, &world, || {
                 let below = |n: u32| self.sent::<V>(layer - 1, n);
                 self.unit_sums(layer - 1, node, &world, below)
             })
@@ -86,7 +86,7 @@ impl Stack {
     }
 
     /// What a node sends whose pre-activations `below` gives, where it is not the first layer.
-    fn message<V: Value>(&self, layer: usize, node: u32, below: impl FnOnce() -> Vec<V>) -> Vec<V> {
+    fn message<V: Value>(&self, layer: usize, node: u32, world: &World, below: impl FnOnce() -> Vec<V>) -> Vec<V> {
         let of = &self.network.layers()[layer];
         let (inputs, outputs) = (of.inputs(), of.outputs());
         let mut sent = vec![V::of(0.0); self.rules[layer].len() * outputs];
@@ -99,8 +99,9 @@ impl Stack {
             }
         };
         if layer == 0 {
-            let entry = V::of(self.graph.entry(node as usize));
-            self.graph.attributes().row(node as usize).iter().for_each(|&d| add(d as usize, &entry));
+            let present = world.attributes(node);
+            let entry = V::of(self.graph.normalisation().entry(present.len()));
+            present.iter().for_each(|&d| add(d as usize, &entry));
         } else {
             let before = &self.network.layers()[layer - 1];
             for (i, mut h) in below().into_iter().enumerate() {
@@ -177,10 +178,10 @@ impl Stack {
             touched.extend(world.changed().flat_map(|u| self.receivers(u, world)));
         }
         sort(&mut touched);
-        let mut dirty: Vec<Vec<u32>> = vec![Vec::new()];
+        let mut dirty: Vec<Vec<u32>> = vec![world.flipped_nodes()];
         for l in 0..last {
             let mut next = touched.clone();
-            if !touched.is_empty() {
+            if !touched.is_empty() || !dirty[l].is_empty() {
                 next.extend(dirty[l].iter().copied());
                 next.extend(dirty[l].iter().flat_map(|&u| self.receivers(u, world)));
                 if let Some(batch) = self.graph.batch().filter(|_| self.rules[l].iter().any(|rule| rule.is_readout())) {
@@ -244,8 +245,8 @@ impl<V: Value> Evaluation<'_, V> {
         if self.dirty[layer].binary_search(&node).is_err() || self.sent.contains_key(&(layer, node)) {
             return;
         }
-        let below = self.unit_sums(layer - 1, node);
-        let sent = self.stack.message(layer, node, || below);
+        let below = if layer == 0 { Vec::new() } else { self.unit_sums(layer - 1, node) };
+        let sent = self.stack.message(layer, node, self.world, || below);
         self.sent.insert((layer, node), sent);
     }
 }

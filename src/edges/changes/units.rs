@@ -144,7 +144,10 @@ pub(crate) fn activated(
             false => Side::Other,
         };
         let relu = |x: f64| x.max(0.0);
-        all[unit] = Span { lo: down(relu(down(z.lo - fall)) - relu(z.hi)), hi: up(relu(up(z.hi + rise)) - relu(z.lo)) };
+        let within =
+            Span { lo: down(relu(down(z.lo - fall)) - relu(z.hi)), hi: up(relu(up(z.hi + rise)) - relu(z.lo)) };
+        // Activations stretch nothing.
+        all[unit] = Span { lo: within.lo.max(-fall), hi: within.hi.min(rise) };
         // What a line above the unit gains and loses.
         let gain = if z.hi > 0.0 {
             1.0

@@ -1,6 +1,7 @@
-//! A graph after some changes of its edges.
+//! A graph after some changes of its edges, and of its attributes.
 
 use crate::edges::budget::Edge;
+use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 
@@ -9,6 +10,8 @@ pub(crate) struct World<'a> {
     graph: &'a Graph,
     /// Rows that are others than those of the graph, without the node itself.
     rows: Vec<(u32, Vec<u32>)>,
+    /// Attributes that are others than those of the graph, ascending by node.
+    attributes: Vec<(u32, Vec<u32>)>,
 }
 
 /// An arc: who receives, and from whom.
@@ -27,7 +30,7 @@ pub(crate) fn arcs(edge: Edge, directed: bool) -> impl Iterator<Item = Arc> {
 impl<'a> World<'a> {
     /// Each of the edges is removed where the graph has it, and inserted where not.
     pub(crate) fn new(graph: &'a Graph, directed: bool, changes: &[Edge]) -> World<'a> {
-        let mut world = World { graph, rows: Vec::new() };
+        let mut world = World { graph, rows: Vec::new(), attributes: Vec::new() };
         for arc in changes.iter().flat_map(|&edge| arcs(edge, directed)) {
             let row = match world.rows.iter().position(|row| row.0 == arc.to) {
                 Some(place) => &mut world.rows[place].1,
@@ -44,6 +47,39 @@ impl<'a> World<'a> {
             }
         }
         world
+    }
+
+    /// The same graph, of whose attributes these are flipped.
+    pub(crate) fn flipped(mut self, flips: &[Flip]) -> World<'a> {
+        for flip in flips {
+            let place = match self.attributes.binary_search_by_key(&flip.node, |row| row.0) {
+                Ok(place) => place,
+                Err(place) => {
+                    let row = self.graph.attributes().row(flip.node as usize).to_vec();
+                    self.attributes.insert(place, (flip.node, row));
+                    place
+                }
+            };
+            let row = &mut self.attributes[place].1;
+            match row.binary_search(&flip.attribute) {
+                Ok(place) => drop(row.remove(place)),
+                Err(place) => row.insert(place, flip.attribute),
+            }
+        }
+        self
+    }
+
+    /// The attributes of a node.
+    pub(crate) fn attributes(&self, node: u32) -> &[u32] {
+        match self.attributes.binary_search_by_key(&node, |row| row.0) {
+            Ok(place) => &self.attributes[place].1,
+            Err(_) => self.graph.attributes().row(node as usize),
+        }
+    }
+
+    /// The nodes with other attributes, ascending.
+    pub(crate) fn flipped_nodes(&self) -> Vec<u32> {
+        self.attributes.iter().map(|row| row.0).collect()
     }
 
     /// Who a node receives from, itself left out.

@@ -1,0 +1,97 @@
+//! Questions about flips and changed edges at once.
+
+use gcnproof::edges::{EdgeError, Joint, JointBudget, JointCertifier, JointProblem, JointResult, edge_header};
+use gcnproof::{Effort, Flip, ProblemError};
+use gcnproof_check::Accepted;
+use gcnproof_check::edges::format::{Header, Line};
+use gcnproof_check::format::{Convention, Unproved};
+use gcnproof_results::record::description::{BudgetRecord, Description, NodeSet};
+use gcnproof_results::record::edges::EdgeBudgetRecord;
+use gcnproof_results::record::joint::JointRun;
+use miette::{Report, Result, miette};
+
+use super::question::{Answered, NodeQuestion, Prove};
+
+/// Which of both attackers can be asked alone about what is refused here.
+const ALONE: &str = "leave it out; or ask about one of both alone: flips (-Q and -q), or edges (--edges and -E)";
+
+impl Answered for Joint {
+    /// Nothing is written behind it: there are no proofs.
+    type Header = Header;
+    type Decider = JointCertifier;
+    /// The budget of flips, for the record.
+    type Options = BudgetRecord;
+    type Prepared = JointProblem;
+
+    fn prepare(question: &NodeQuestion<Joint>) -> Result<JointProblem> {
+        if matches!(question.effort, Effort::Minimize { .. }) {
+            let what = "exact minima are not found for attacks on attributes and edges at once";
+            return Err(miette!(help = ALONE, "--minimize: {what}"));
+        }
+        let JointBudget { flips, edges } = question.budget.clone();
+        question.run.host.remember(question.graph, question.network);
+        let kind = edges.changes().name();
+        let problem = JointProblem::new(question.graph.clone(), question.network.clone(), JointBudget { flips, edges });
+        problem.map_err(|error| {
+            let help = match &error {
+                EdgeError::Operator { .. } => {
+                    "give a model, or --message-passing, with rules that the graph's edges determine; or ask about flips \
+                     alone (-Q and -q)"
+                }
+                EdgeError::Problem(ProblemError::Normalised { .. } | ProblemError::Categories { .. }) => {
+                    "ask about flips alone (-Q and -q), or about edges alone (--edges and -E)"
+                }
+                EdgeError::Problem(ProblemError::Numbers { .. }) => {
+                    "attributes that are numbers are not flipped: ask about edges alone (--edges and -E)"
+                }
+                _ => "give a graph, a model and budgets that belong together",
+            };
+            miette!(help = help, "-Q together with --edges {kind}: {error}")
+        })
+    }
+
+    fn decider(question: &NodeQuestion<Joint>, problem: JointProblem, _: bool) -> JointCertifier {
+        JointCertifier::new(problem).effort(question.effort).stop(question.run.stopped())
+    }
+
+    fn description(question: &NodeQuestion<Joint>) -> Description {
+        Description::CertifyJoint(JointRun {
+            input: question.identity.clone(),
+            budget: question.options.with_global(question.budget.flips.global()),
+            edges: EdgeBudgetRecord::new(&question.budget.edges, true),
+            effort: question.effort_record,
+            class: question.class,
+            nodes: question.nodes.len(),
+            node_set: NodeSet::new(&question.named_nodes(), question.ids.count()),
+        })
+    }
+
+    fn radius_description(question: &NodeQuestion<Joint>, _: usize) -> Description {
+        Joint::description(question)
+    }
+
+    fn check_proofs(_: &NodeQuestion<Joint>) -> Result<()> {
+        Err(no_proofs())
+    }
+
+    fn header(question: &NodeQuestion<Joint>, classes: Convention) -> Header {
+        let digests = (question.graph.digest(), question.identity.model.as_str());
+        edge_header(digests, (question.network, &question.rules), &question.budget.edges, classes)
+    }
+
+    fn proving<R>(_: &NodeQuestion<Joint>, _: &Header, work: impl FnOnce(&Prove<Joint>) -> R) -> Result<R> {
+        // Whoever comes here has not asked whether there are proofs: no line claims anything.
+        let line = |_: &JointCertifier, result: &JointResult| -> Accepted<Line> {
+            Unproved { id: result.node as u32, reason: no_proofs().to_string() }.into()
+        };
+        Ok(work(&line))
+    }
+
+    fn renamed(flip: Flip, name: impl Fn(u32) -> u32) -> Flip {
+        Flip { node: name(flip.node), ..flip }
+    }
+}
+
+fn no_proofs() -> Report {
+    miette!(help = ALONE, "--proofs: there are no proofs for attacks on attributes and edges at once yet")
+}
