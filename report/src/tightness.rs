@@ -114,11 +114,8 @@ fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: 
     let title = format!("How tight each bound is: {}", group.name);
     if known.is_empty() {
         if group.removals {
-            return Sheet::missing(
-                3,
-                &title,
-                "Bounds of class pairs are compared for flips of attributes, not for changed edges.",
-            );
+            let why = "Bounds of class pairs are not compared where edges are changed.";
+            return Sheet::missing(3, &title, why);
         }
         let why = match group.pairs.is_empty() {
             true => {
