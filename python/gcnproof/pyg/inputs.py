@@ -206,8 +206,8 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
     values = np.unique(matrix.data)
     if len(values) == 1:
         raise InvalidData(
-            f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}), and the rows do not sum to 1. Remedy: train the model on "
-            f"`data.x = (data.x != 0).float()`, or give that with the weights that read `data.x` multiplied by {values[0]:.9g}; or {NUMBERS}."
+            f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}), and the rows do not sum to 1. Remedy: {NUMBERS}; or train the "
+            f"model on `data.x = (data.x != 0).float()`, or give that with the weights that read `data.x` multiplied by {values[0]:.9g}."
         )
     if len(values) > 2 and ((matrix.data < 0).any() or matrix.nnz > 0.5 * matrix.shape[0] * matrix.shape[1]):
         raise InvalidData(
