@@ -1,6 +1,6 @@
 //! Questions about flips and changed edges at once.
 
-use gcnproof::edges::{EdgeError, Joint, JointBudget, JointCertifier, JointProblem, JointResult, edge_header};
+use gcnproof::edges::{EdgeError, Joint, JointCertifier, JointProblem, JointResult, edge_header};
 use gcnproof::{Effort, Flip, ProblemError};
 use gcnproof_check::Accepted;
 use gcnproof_check::edges::format::{Header, Line};
@@ -28,10 +28,9 @@ impl Answered for Joint {
             let what = "exact minima are not found for attacks on attributes and edges at once";
             return Err(miette!(help = ALONE, "--minimize: {what}"));
         }
-        let JointBudget { flips, edges } = question.budget.clone();
         question.run.host.remember(question.graph, question.network);
-        let kind = edges.changes().name();
-        let problem = JointProblem::new(question.graph.clone(), question.network.clone(), JointBudget { flips, edges });
+        let kind = question.budget.edges.changes().name();
+        let problem = JointProblem::new(question.graph.clone(), question.network.clone(), question.budget.clone());
         problem.map_err(|error| {
             let help = match &error {
                 EdgeError::Operator { .. } => {

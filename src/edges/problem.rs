@@ -23,7 +23,7 @@ pub enum EdgeError {
     /// An operator that edges do not determine in a way that is known here.
     #[error(
         "layer {layer} passes messages by {rule}, which cannot be recomputed when edges change: only gcn, gcn-self, mean, \
-         mean+self, sum, sum+self and identity can"
+         mean+self, sum, sum+self, poly(sum;a,1) and identity can"
     )]
     Operator {
         /// Layer, from 1.
@@ -334,10 +334,12 @@ impl EdgeProblem {
 }
 
 /// Is this more than removals of undirected edges in a network that classifies nodes and has one hidden layer, whose first layer passes along edges in
-/// one term at most?
+/// one term at most, and no layer by a polynomial?
 pub(crate) fn is_changes(network: &Network, budget: &EdgeBudget) -> bool {
     let passing = |layer: &Layer| layer.operators.iter().filter(|rule| !matches!(rule, Operator::Identity)).count();
+    let weighted = |layer: &Layer| layer.operators.iter().any(|rule| matches!(rule, Operator::Polynomial(..)));
     match network.layers() {
+        layers if layers.iter().any(weighted) => true,
         [first, _] => passing(first) > 1 || !budget.removes_only() || network.has_readout(),
         _ => true,
     }

@@ -24,6 +24,8 @@ enum Kind {
 pub(crate) struct Rule {
     kind: Kind,
     with_self: bool,
+    /// Of `poly(sum;a,1)`, the bits of `a`: the entry of a node with itself, to which a self-loop adds 1.
+    weight: Option<u64>,
 }
 
 impl Default for Rule {
@@ -34,9 +36,9 @@ impl Default for Rule {
 
 impl Rule {
     /// No messages.
-    pub(crate) const IDENTITY: Rule = Rule { kind: Kind::Identity, with_self: true };
+    pub(crate) const IDENTITY: Rule = Rule { kind: Kind::Identity, with_self: true, weight: None };
 
-    /// The rule of an operator; none for matrices of one's own and polynomials.
+    /// The rule of an operator; none for matrices of one's own, and of polynomials none but `poly(sum;a,1)`.
     pub(crate) fn of(operator: &Operator) -> Option<Rule> {
         let (kind, with_self) = match operator {
             Operator::Gcn => (Kind::Root, true),
@@ -48,9 +50,16 @@ impl Rule {
             Operator::Identity => return Some(Rule::IDENTITY),
             Operator::PoolSum => (Kind::PoolSum, false),
             Operator::PoolMean => (Kind::PoolMean, false),
+            Operator::Polynomial(of, coefficients) => {
+                let weight = match (&**of, coefficients.as_slice()) {
+                    (Operator::Sum, [own, 1.0, rest @ ..]) if rest.iter().all(|&c| c == 0.0) => own.to_bits(),
+                    _ => return None,
+                };
+                return Some(Rule { kind: Kind::Sum, with_self: false, weight: Some(weight) });
+            }
             _ => return None,
         };
-        Some(Rule { kind, with_self })
+        Some(Rule { kind, with_self, weight: None })
     }
 
     /// Does every node keep what it has, and nothing else?
@@ -101,6 +110,10 @@ impl Rule {
     /// The entry of a node with itself, `left` edges being left at it; 0 if it does not count itself.
     #[inline]
     pub(crate) fn own_entry(self, left: usize, looped: bool) -> f64 {
+        if let Some(weight) = self.weight.map(f64::from_bits) {
+            // The very sum of `polynomial::evaluate`.
+            return if looped { weight + 1.0 } else { weight };
+        }
         match (self.kind, self.own(looped)) {
             (Kind::Identity, _) => 1.0,
             (Kind::PoolSum | Kind::PoolMean, _) | (_, 0) => 0.0,

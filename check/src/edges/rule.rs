@@ -1,6 +1,7 @@
 //! Message-passing rules whose entries are recomputed from the edges that are left.
 
 use crate::number::{Stored, reciprocal, reciprocal_root};
+use crate::statement::Rule;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -13,16 +14,18 @@ enum Kind {
 }
 
 /// A rule of one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeRule {
     kind: Kind,
     /// Does it add every node to its own neighbours?
     pub adds_self: bool,
+    /// Of `poly(sum;a,1)`, the number `a`: a node has it as its own entry, plus 1 where it has a self-loop.
+    weight: Option<Stored>,
 }
 
 impl EdgeRule {
     /// Every node sends to itself alone.
-    pub const IDENTITY: EdgeRule = EdgeRule { kind: Kind::Identity, adds_self: true };
+    pub const IDENTITY: EdgeRule = EdgeRule { kind: Kind::Identity, adds_self: true, weight: None };
 
     /// A rule by its name; `None` for what has no edges to remove.
     pub fn named(name: &str) -> Option<EdgeRule> {
@@ -38,7 +41,25 @@ impl EdgeRule {
             "pool-mean" => (Kind::PoolMean, false),
             _ => return None,
         };
-        Some(EdgeRule { kind, adds_self })
+        Some(EdgeRule { kind, adds_self, weight: None })
+    }
+
+    /// The same, or a sum with a number of its own for the node itself.
+    pub fn read(text: &str) -> Option<EdgeRule> {
+        match Rule::read(text)? {
+            Rule::Plain(name) => EdgeRule::named(name),
+            Rule::Polynomial("sum", coefficients) => match *coefficients {
+                [own, Stored::ONE] => Some(EdgeRule { kind: Kind::Sum, adds_self: false, weight: Some(own) }),
+                _ => None,
+            },
+            Rule::Polynomial(..) => None,
+        }
+    }
+
+    /// The own entry of a node, with a self-loop or without, where the rule has a number for it.
+    pub fn weighted(self, looped: bool) -> Option<Stored> {
+        let own = f64::from_bits(self.weight?.bits());
+        Some(Stored::new(if looped { own + 1.0 } else { own }))
     }
 
     /// Does anything pass along edges?

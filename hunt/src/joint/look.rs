@@ -145,7 +145,9 @@ impl Look<'_> {
             return None;
         }
         let without = |at: usize| [&edges[..at], &edges[at + 1..]].concat();
-        let needless = (0..edges.len()).any(|at| !keeps(&without(at), &flips));
-        needless.then(|| "an edge could be left out".into())
+        let fewer = |at: usize| [&flips[..at], &flips[at + 1..]].concat();
+        let needless = (0..edges.len()).any(|at| !keeps(&without(at), &flips))
+            || (0..flips.len()).any(|at| !keeps(&edges, &fewer(at)));
+        needless.then(|| "a change could be left out".into())
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct FlippedMessages {
     stack: Arc<Stack>,
     budget: Budget,
     nodes: Vec<OnceLock<Vec<Moves>>>,
+    /// By term and output: attributes by their weights.
+    orders: OnceLock<Vec<Vec<u32>>>,
 }
 
 /// What single flips of a node's attributes do to a number, by size: as many as may be made at the node.
@@ -54,7 +56,7 @@ impl Moves {
 impl FlippedMessages {
     pub(crate) fn new(stack: Arc<Stack>, budget: Budget) -> FlippedMessages {
         let nodes = (0..stack.graph.node_count()).map(|_| OnceLock::new()).collect();
-        FlippedMessages { stack, budget, nodes }
+        FlippedMessages { stack, budget, nodes, orders: OnceLock::new() }
     }
 
     /// Flips at a node, at most.
@@ -62,36 +64,56 @@ impl FlippedMessages {
         self.budget.local(node as usize).min(self.budget.global())
     }
 
-    /// Each attribute of a node that may be flipped, and the sign of what that adds.
-    fn each(&self, node: u32, mut take: impl FnMut(usize, f64)) {
-        let graph = &self.stack.graph;
-        for attribute in 0..graph.attribute_count() {
-            let present = graph.attributes().contains(node as usize, attribute as u32);
-            if self.budget.permits(node as usize, attribute, present) {
-                take(attribute, if present { -1.0 } else { 1.0 });
-            }
-        }
+    /// What flipping an attribute of a node adds to a number that it has with a weight, if it may be flipped.
+    fn change(&self, node: u32, attribute: usize, present: bool, weight: Span) -> Option<Span> {
+        let permitted = self.budget.permits(node as usize, attribute, present);
+        permitted.then(|| if present { weight.negated() } else { weight })
     }
 
     /// By term and output.
     fn moves(&self, node: u32) -> &[Moves] {
         self.nodes[node as usize].get_or_init(|| {
-            let layer = &self.stack.network.layers()[0];
-            let (terms, inputs, outputs) = (self.stack.rules[0].len(), layer.inputs(), layer.outputs());
-            let mut moves = vec![Moves::default(); terms * outputs];
+            let orders = self.orders.get_or_init(|| self.sorted());
+            let present = self.stack.graph.attributes().row(node as usize);
             let most = self.most(node);
-            if most > 0 {
-                self.each(node, |attribute, sign| {
-                    for k in 0..terms {
-                        let row = layer.weight.row(k * inputs + attribute);
-                        for (moves, &w) in moves[k * outputs..][..outputs].iter_mut().zip(row) {
-                            moves.take(Span::of(sign * w), most);
-                        }
-                    }
-                });
-            }
-            moves
+            let of = |(at, order): (usize, &Vec<u32>)| {
+                let mut moves = Moves::default();
+                if most == 0 {
+                    return moves;
+                }
+                let weight = |attribute: u32| self.weight(at, attribute as usize);
+                let change = |attribute: u32, present: bool| {
+                    self.change(node, attribute as usize, present, Span::of(weight(attribute)))
+                };
+                present.iter().filter_map(|&d| change(d, true)).for_each(|change| moves.take(change, most));
+                // Of attributes that the node does not have, those with the largest weights and those with the smallest.
+                let added = |d: u32| present.binary_search(&d).is_err().then(|| change(d, false)).flatten();
+                let rises = order.iter().copied().take_while(|&d| weight(d) > 0.0);
+                rises.filter_map(added).take(most).for_each(|change| moves.take(change, most));
+                let falls = order.iter().rev().copied().take_while(|&d| weight(d) < 0.0);
+                falls.filter_map(added).take(most).for_each(|change| moves.take(change, most));
+                moves
+            };
+            orders.iter().enumerate().map(of).collect()
         })
+    }
+
+    /// The weight of an attribute in a term and output of the first layer.
+    fn weight(&self, at: usize, attribute: usize) -> f64 {
+        let layer = &self.stack.network.layers()[0];
+        let outputs = layer.outputs();
+        layer.weight.get(at / outputs * layer.inputs() + attribute, at % outputs)
+    }
+
+    /// By term and output: all attributes, largest weights first.
+    fn sorted(&self) -> Vec<Vec<u32>> {
+        let layer = &self.stack.network.layers()[0];
+        let order = |at: usize| {
+            let mut all: Vec<u32> = (0..layer.inputs() as u32).collect();
+            all.sort_by(|&x, &y| self.weight(at, y as usize).total_cmp(&self.weight(at, x as usize)));
+            all
+        };
+        (0..self.stack.rules[0].len() * layer.outputs()).map(order).collect()
     }
 
     /// How far flips move what a node sends, by term and output.
@@ -102,13 +124,13 @@ impl FlippedMessages {
     /// The same of what it sends through other weights, by term.
     pub(crate) fn sent_through(&self, node: u32, weights: &Weights) -> Vec<Span> {
         let mut moves = vec![Moves::default(); weights.terms];
-        let most = self.most(node);
-        if most > 0 {
-            self.each(node, |attribute, sign| {
-                for (k, moves) in moves.iter_mut().enumerate() {
-                    moves.take(weights.values[k * weights.inputs + attribute].scaled(sign), most);
-                }
-            });
+        let (most, graph) = (self.most(node), &self.stack.graph);
+        for attribute in (0..weights.inputs).filter(|_| most > 0) {
+            let present = graph.attributes().contains(node as usize, attribute as u32);
+            for (k, moves) in moves.iter_mut().enumerate() {
+                let weight = weights.values[k * weights.inputs + attribute];
+                self.change(node, attribute, present, weight).into_iter().for_each(|change| moves.take(change, most));
+            }
         }
         moves.iter().map(Moves::span).collect()
     }

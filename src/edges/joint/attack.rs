@@ -66,7 +66,7 @@ impl Replay<'_> {
         found
     }
 
-    /// An attack from which no change can be left out: a negative margin stays negative, a tie stays a tie.
+    /// An attack from which no change can be left out: a negative margin stays negative, a tie may become one.
     pub(super) fn shortened(&self, attack: &JointAttack) -> Option<JointAttack> {
         let edges = attack.edges.iter().map(|&edge| Change::Edge(edge));
         let changes: Vec<Change> = edges.chain(attack.flips.iter().map(|&flip| Change::Flip(flip))).collect();
@@ -80,7 +80,7 @@ impl Replay<'_> {
             }
             edges.sort_unstable();
             flips.sort_unstable();
-            self.attack(&edges, &flips).filter(|found| found.tie == attack.tie)
+            self.attack(&edges, &flips).filter(|found| attack.tie || !found.tie)
         };
         minimal(&changes, breaks).map(|(_, broken)| broken)
     }

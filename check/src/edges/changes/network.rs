@@ -101,7 +101,7 @@ impl<'a> ChangeNetwork<'a> {
                     let name: String = name.chars().take(100).collect();
                     Reason::Header(format!("message passing '{name}' cannot be recomputed when edges change"))
                 };
-                let rule = EdgeRule::named(name).ok_or_else(unknown)?;
+                let rule = EdgeRule::read(name).ok_or_else(unknown)?;
                 // A sender without edges of its own would have size 0.
                 if directed && rule.reads_sender() && !rule.adds_self {
                     return Err(Reason::Header("directed edges do not determine message passing gcn-self".into()));
@@ -150,6 +150,9 @@ impl<'a> ChangeNetwork<'a> {
 
     /// The entry from a node with so many edges to itself.
     pub fn own_entry(&self, rule: EdgeRule, node: u32, degree: usize) -> Stored {
+        if let Some(entry) = rule.weighted(self.graph.adjacency.contains(node as usize, node)) {
+            return entry;
+        }
         let size = self.size(rule, node, degree);
         if self.own(rule, node) { rule.entry(size, size) } else { Stored::ZERO }
     }
