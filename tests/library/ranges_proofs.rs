@@ -313,7 +313,8 @@ fn each_rule_is_enforced() {
     assert!(judge(vec![entry.clone(), plain(), plain()]).is_ok());
     let value = |x: f64| RangeStep::Value(0, 0, number(x));
     assert!(judge(vec![entry.clone(), plain(), value(1.0), plain(), plain()]).is_ok());
-    let refused: Vec<(Vec<RangeStep>, fn(&Reason) -> bool)> = vec![
+    type Expected = fn(&Reason) -> bool;
+    let refused: Vec<(Vec<RangeStep>, Expected)> = vec![
         (vec![], |reason| *reason == Reason::Incomplete),
         (vec![unit.clone()], |reason| *reason == Reason::Incomplete),
         (vec![unit.clone(), plain()], |reason| *reason == Reason::Incomplete),
