@@ -162,7 +162,7 @@ def test_gradients_where_rows_are_divided_by_their_sums(module, bound):
     count, kinks = compare(model, lambda: robust(model, data))
     assert kinks * 10 <= count, (count, kinks)
     share = robust.certified(model, data)
-    assert 0 < share <= gcnproof.certify(model, data, Q=3, q=2, progress=False).robust.mean()
+    assert share <= gcnproof.certify(model, data, Q=3, q=2, progress=False).robust.mean()
 
 
 def small_graphs():
@@ -286,6 +286,18 @@ def test_the_weight_scales_and_nodes_average():
     mask[[0, 3]] = True
     assert float(loss_of("hinge", weight=1.0)(model, data, mask)) == whole
     assert (robust := RobustLoss(gcnproof.Flips(Q=1, q=1))).weight == 0.2 and robust.margin == pytest.approx(np.log(9))
+
+
+def test_a_module_that_predicts_one_class_is_warned_of():
+    nodes = torch.arange(120)
+    edges = torch.stack([torch.cat([nodes[:-1], nodes[1:]]), torch.cat([nodes[1:], nodes[:-1]])])
+    data = Data(x=torch.eye(120, ATTRIBUTES), edge_index=edges)
+    model = models.GCN(ATTRIBUTES, 4, 2, CLASSES)
+    with torch.no_grad():
+        model.convs[1].lin.weight.zero_()
+        model.convs[1].bias[1] = 1.0
+    with pytest.warns(gcnproof.GcnproofWarning, match="predicts class 1 for 100.0%"):
+        assert loss_of("hinge").certified(model, data) == 1.0
 
 
 def test_one_result_on_any_number_of_threads():
