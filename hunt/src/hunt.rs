@@ -262,7 +262,8 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             for graph in 0..10 {
                 let number = number * 10 + graph;
                 let Some((case, scope)) = collective::look::graph(settings.seed, number, &mut random) else { continue };
-                records.extend(collective::look::look(&case, &scope, &mut random, counts.area(area)));
+                let verified = settings.verified.as_deref();
+                records.extend(collective::look::look(&case, &scope, verified, &mut random, counts.area(area)));
                 if stopped() {
                     break;
                 }

@@ -339,7 +339,7 @@ fn changed_bytes_do_no_harm() {
 
 /// Nodes on their own: one layer, one attribute after the other, the margin of class 0 over class 1 is `base` less what
 /// is added.
-fn alone(nodes: usize, base: f64, weights: &[f64], global: u64, local: u64) -> Case {
+pub fn alone(nodes: usize, base: f64, weights: &[f64], global: u64, local: u64) -> Case {
     let rows: Vec<Vec<f64>> = weights.iter().map(|&w| vec![0.0, w]).collect();
     let layer = layer(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), &[base, 0.0]);
     let absent = vec![0u8; weights.len()];

@@ -31,3 +31,4 @@ mod tamper;
 mod terms;
 mod truth;
 mod verified;
+mod verified_collective;

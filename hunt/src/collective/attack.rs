@@ -1,10 +1,11 @@
 //! Files about one attack: own ones must be accepted, and whatever a file says, what its accepted lines show is not below the truth.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use gcnproof::collective::{Collective, Proved, Rows, Settings, Subject};
 use gcnproof::proof::header;
-use gcnproof_check::{Options, Summary, check};
+use gcnproof_check::{Options, Summary, check, verify_collective};
 use gcnproof_files::SparseMatrix;
 use serde_json::{Value, json};
 
@@ -28,6 +29,8 @@ struct FilePresenter<'a> {
     scope: &'a Scope,
     truth: &'a Worst,
     options: [Options; 2],
+    /// The verified checker.
+    verified: Option<&'a Path>,
     counts: &'a AreaCounts,
 }
 
@@ -65,7 +68,39 @@ impl FilePresenter<'_> {
                 report(Kind::Accepted, text);
             }
         }
+        if let Some((kind, message)) = self.verified(&text, file, proved(&rounded)) {
+            report(kind, message);
+        }
         (rounded.collective.map_or(u64::MAX, |claim| claim.shown), proved(&rounded))
+    }
+
+    /// What is wrong with what the verified checker says of a file: it must accept what the other one accepts, and
+    /// nothing false.
+    fn verified(&self, text: &str, file: &[Value], accepted: bool) -> Option<(Kind, String)> {
+        let Case { graph, model, .. } = self.case;
+        let ask = |program| verify_collective(program, graph, model, &self.options[0], text.as_bytes());
+        let answer = guard(|| self.verified.map(ask));
+        let holds = match answer {
+            Ok(None) => return None,
+            Ok(Some(Ok(told))) => told.is_some_and(|told| told.holds),
+            // What is wrong with a header is wrong for both.
+            Ok(Some(Err(_))) if !accepted => false,
+            Ok(Some(Err(problem))) | Err(problem) => {
+                return Some((Kind::Crash, format!("verified checker: {problem}")));
+            }
+        };
+        Counts::add(&self.counts.verified, 1);
+        Counts::add(&self.counts.confirmed, usize::from(holds));
+        let claimed = file.last().and_then(|line| line["claim"]["bound"].as_u64()).unwrap_or(u64::MAX);
+        let truth = self.truth.broken as u64;
+        match holds {
+            true if claimed < truth => {
+                let text = format!("the verified checker accepts {claimed}, but {truth} can be broken");
+                Some((Kind::Accepted, text))
+            }
+            false if accepted => Some((Kind::Disagreement, "accepted, but not by the verified checker".into())),
+            _ => None,
+        }
     }
 
     /// The same for a tampered or forged file.
@@ -92,17 +127,19 @@ fn options(matrices: &[Arc<SparseMatrix>]) -> [Options; 2] {
 }
 
 /// Attacks the checker with files about one graph.
+#[allow(clippy::too_many_arguments)]
 pub fn attack(
     case: &Case,
     scope: &Scope,
     truth: &Worst,
     program: &CollectiveProgram,
+    verified: Option<&Path>,
     random: &mut Random,
     counts: &AreaCounts,
     found: &mut Vec<Record>,
 ) {
     let options = options(&program.certifier.network().own_matrices());
-    let ring = FilePresenter { case, scope, truth, options, counts };
+    let ring = FilePresenter { case, scope, truth, options, verified, counts };
     let own = match guard(|| proof(case, scope, program)) {
         Ok(Ok(Some(own))) => own,
         Ok(Ok(None)) => return,
@@ -306,6 +343,6 @@ fn headers(ring: &FilePresenter, own: &[Value], random: &mut Random, found: &mut
         file[last]["claim"]["bound"] = json!(truth.broken.saturating_sub(1));
     }
     let options = options(&ring.options[0].matrices);
-    let ring = FilePresenter { case: &case, scope: &scope, truth: &truth, options, counts: ring.counts };
+    let ring = FilePresenter { case: &case, scope: &scope, truth: &truth, options, ..*ring };
     ring.attempt(&mut file, found);
 }

@@ -1,5 +1,7 @@
 //! One graph: the bound and the attack of the program, with all kinds of rows, few columns or many, and listing or not.
 
+use std::path::Path;
+
 use gcnproof::Effort;
 use gcnproof::collective::{Outcome, Rows, Settings};
 
@@ -48,8 +50,14 @@ pub fn graph(seed: u64, number: u64, random: &mut Random) -> Option<(Case, Scope
     Some((case, scope))
 }
 
-/// Looks at one graph.
-pub fn look(case: &Case, scope: &Scope, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Looks at one graph; its files are shown to the verified checker as well.
+pub fn look(
+    case: &Case,
+    scope: &Scope,
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &AreaCounts,
+) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
     let truth = worst(case, scope);
@@ -100,7 +108,7 @@ pub fn look(case: &Case, scope: &Scope, random: &mut Random, counts: &AreaCounts
             }
         }
     }
-    attack::attack(case, scope, &truth, &program, random, counts, &mut found);
+    attack::attack(case, scope, &truth, &program, verified, random, counts, &mut found);
     found
 }
 

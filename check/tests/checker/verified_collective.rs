@@ -1,0 +1,159 @@
+//! Proofs about one attack for the whole graph in the verified checker: it shows what the exact core shows, and nothing
+//! false. Skipped aloud where it is not built (`make verified`).
+
+use crate::collective::alone;
+use crate::collective_world as world;
+use crate::common;
+
+use std::path::{Path, PathBuf};
+
+use common::Random;
+use gcnproof_check::collective::format::*;
+use gcnproof_check::{Stated, find_program, verify_collective};
+use serde_json::{Value, json};
+use world::{Case, ONE};
+
+/// The program, or word that the test is skipped.
+fn program() -> Option<PathBuf> {
+    find_program().inspect_err(|problem| println!("SKIPPED: {problem}")).ok()
+}
+
+/// Does the verified checker accept the claim of a file? What it cannot read, it does not accept.
+fn holds(program: &Path, case: &Case, file: &[u8]) -> bool {
+    let told = verify_collective(program, &case.world.graph, &case.world.model, &case.world.options(), file);
+    told.is_ok_and(|told| told.is_some_and(|told| told.holds))
+}
+
+/// Random shares, leaves and prices: the smallest number that is accepted is the one that the core shows, up to hints
+/// that are rounded otherwise, and never below the truth.
+#[test]
+fn what_is_verified_is_what_the_core_shows() {
+    let Some(program) = program() else { return };
+    let (mut same, mut all) = (0, 0);
+    for seed in 0..150 {
+        let mut random = Random::new(seed + 110_000_000);
+        let case = Case::random(&mut random);
+        let truth = case.truth();
+        let counted = truth.counts.iter().filter(|&&counts| counts).count() as u64;
+        let lines = case.lines(&mut random, &truth);
+        for _ in 0..2 {
+            let mut claim = case.claim(&mut random, &lines, u64::MAX);
+            let [rounded, exact] = [false, true].map(|exact_only| {
+                case.check(&case.file(&lines, &claim), exact_only).collective.unwrap().shown.min(counted)
+            });
+            let mut accepted = |bound: u64| {
+                claim.bound = bound;
+                holds(&program, &case, &case.file(&lines, &claim))
+            };
+            assert!(accepted(rounded), "seed {seed}: {rounded} of {counted} is not verified");
+            let as_core = accepted(exact) && !exact.checked_sub(1).is_some_and(&mut accepted);
+            (same, all) = (same + usize::from(as_core), all + 1);
+            if let Some(bound) = truth.broken.checked_sub(1) {
+                assert!(!accepted(bound), "seed {seed}: {bound} is verified, {} is true", truth.broken);
+            }
+        }
+    }
+    println!("{same} of {all} as the core");
+    assert!(same * 100 > all * 97, "{same} of {all}");
+}
+
+/// Files that are changed here and there: what the other checker accepts is verified, and what is verified is true.
+#[test]
+fn changed_files_are_verified_only_where_they_are_true() {
+    let Some(program) = program() else { return };
+    let mut counts = [0; 3];
+    for seed in 0..400 {
+        let mut random = Random::new(seed + 120_000_000);
+        let case = Case::random(&mut random);
+        let truth = case.truth();
+        let lines = case.lines(&mut random, &truth);
+        let mut claim = case.claim(&mut random, &lines, u64::MAX);
+        let shown = case.check(&case.file(&lines, &claim), false).collective.unwrap().shown;
+        claim.bound = if random.chance(60) { shown } else { truth.broken.saturating_sub(1) };
+        let bytes = case.file(&lines, &claim);
+        let text = std::str::from_utf8(&bytes).unwrap();
+        let mut values: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(values.len());
+            change(&mut values, at, &mut random);
+        }
+        let last = values.len() - 1;
+        values[last]["claim"]["lines"] = json!(last - 1);
+        let file: String = values.iter().map(|value| format!("{value}\n")).collect();
+        let summary = case.check(file.as_bytes(), false);
+        let proved = summary.collective.is_some_and(|claim| claim.proved);
+        let verified = holds(&program, &case, file.as_bytes());
+        assert!(verified || !proved, "seed {seed}: accepted, but not verified\n{file}");
+        if let (true, Some(Stated::Collective(header))) = (verified, &summary.header) {
+            let broken = case.with(header).truth().broken;
+            let bound = values[last]["claim"]["bound"].as_u64().unwrap();
+            assert!(broken <= bound, "seed {seed}: {bound} is verified, {broken} is true\n{file}");
+        }
+        counts = [counts[0] + 1, counts[1] + usize::from(proved), counts[2] + usize::from(verified)];
+    }
+    println!("[changed, accepted, verified] = {counts:?}");
+    assert!(counts[1] > 50 && counts[0] - counts[2] > 50, "{counts:?}");
+}
+
+/// One change of a file: of a number of a share line, of the claim or of the header, or of lines as they are.
+fn change(values: &mut Vec<Value>, at: usize, random: &mut Random) {
+    let (last, one) = (values.len() - 1, u64::from(ONE));
+    let number = [0, 1, one / 2, one, one + 1, one << 24, random.below(5) as u64][random.below(7)];
+    let key = ["weight", "size", "class", "id"][random.below(4)];
+    match (random.below(6), values[at].get("share").is_some()) {
+        (0..3, true) => {
+            values[at]["share"][key] = json!(if key.ends_with('t') || key == "size" { number } else { number % 4 })
+        }
+        (3, true) => values.insert(last, values[at].clone()),
+        (4, true) => drop(values.remove(at)),
+        (0, _) => values[last]["claim"]["bound"] = json!(random.below(4)),
+        (1, _) => values[last]["claim"]["price"] = json!(number << random.below(25)),
+        (2, _) => values[last]["claim"]["prices"] = json!([[random.below(3), number << random.below(25)]]),
+        (3, _) => values[0]["collective"]["attacked_nodes"] = json!(random.below(4)),
+        (4, _) => values[0]["collective"]["budget"]["global"] = json!(random.below(4)),
+        _ => values[0]["collective"]["nodes"] = json!([random.below(2), 2]),
+    }
+}
+
+/// Three nodes on their own, of which two flips break two; one thing after the other is changed.
+#[test]
+fn one_change_is_refused_by_both() {
+    let Some(program) = program() else { return };
+    let mut case = alone(3, 1.0, &[1.0, 1.0], 2, 1);
+    let share = |id: u32, weight: u32, size: u32| Share { id, class: 0, weight, size, leaves: Vec::new() };
+    let shares = || vec![share(0, ONE, 0), share(1, 0, ONE), share(2, ONE / 2, ONE / 2)];
+    let all = 1u64 << 48;
+    let both = |case: &Case, shares: Vec<Share>, claim: Claim| {
+        let lines: Vec<Line> = shares.into_iter().map(Line::Share).collect();
+        let file = case.file(&lines, &Claim { lines: lines.len() as u64, ..claim });
+        let proved = case.check(&file, true).collective.is_some_and(|claim| claim.proved);
+        assert_eq!(holds(&program, case, &file), proved, "{}", String::from_utf8_lossy(&file));
+        proved
+    };
+    let claim = |bound: u64, price: u64| Claim { lines: 0, bound, price, prices: Vec::new() };
+    assert_eq!(case.truth().broken, 2);
+    assert!(both(&case, shares(), claim(2, all)));
+    assert!(!both(&case, shares(), claim(1, all)), "a bound that is too small");
+    assert!(!both(&case, shares(), claim(2, 2 * all)), "another price");
+    assert!(!both(&case, shares(), claim(2, all / 4)), "another price");
+    assert!(both(&case, shares(), Claim { prices: vec![(0, 1), (1, 2)], ..claim(2, all) }));
+    assert!(!both(&case, shares(), Claim { prices: vec![(1, all)], ..claim(2, all) }), "a price of a node");
+    for (at, changed) in [
+        (0, share(0, ONE + 1, 0)),
+        (1, share(1, 1, ONE)),
+        (2, share(1, ONE / 2, ONE / 2)),
+        (2, Share { class: 1, ..share(2, ONE, 0) }),
+        (0, Share { class: 7, ..share(0, ONE, 0) }),
+    ] {
+        let mut lines = shares();
+        lines[at] = changed;
+        assert!(!both(&case, lines, claim(2, all)), "share line {at}");
+    }
+    case.attacked_nodes = Some(1);
+    assert_eq!(case.truth().broken, 1);
+    assert!(both(&case, shares(), claim(1, 0)));
+    assert!(!both(&case, shares(), claim(0, 0)));
+    case.attacked_nodes = Some(2);
+    assert!(!both(&case, shares(), claim(1, 0)), "another number of rows");
+    assert!(both(&case, shares(), claim(2, 0)));
+}
