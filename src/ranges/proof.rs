@@ -36,6 +36,8 @@ pub(crate) fn stated(scene: &Scene, branch: &Branch, lines: &Lines, coefficients
         }
     }
     // Places need not ascend with nodes.
-    [&mut found.slopes, &mut found.prices].map(|list| list.sort_by_key(|of| (of.0, of.1, of.2)));
+    for list in [&mut found.slopes, &mut found.prices] {
+        list.sort_by_key(|of| (of.0, of.1, of.2));
+    }
     found
 }

@@ -2,8 +2,9 @@
 //! attributes are left, of which the worst admissible changes are taken. All numbers are enclosed by floats rounded outward.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::budget::row;
+use super::budget::{row, value_in};
 use super::path::{RangePath, UnitPlace};
 use super::statement::{RangeStatement, Units};
 use crate::number::{Coefficients, Down, Interval, Stored, Up};
@@ -182,7 +183,7 @@ impl<'s> Scene<'s> {
             };
             meter.spend(PRODUCT * width as u64)?;
             for (attribute, [low, high]) in path.changed(place) {
-                let old = super::budget::value_in(row, attribute);
+                let old = value_in(row, attribute);
                 let moved = Interval::around(low).hull(Interval::around(high)).minus(old.into());
                 constant = constant.plus(coefficients.on(first.row(attribute as usize)).times(moved).lower);
             }
@@ -207,6 +208,20 @@ impl<'s> Scene<'s> {
         }
         largest(&mut losses, 0, global);
         Ok(losses.into_iter().fold(constant, |sum, loss| sum.minus(loss)))
+    }
+}
+
+impl RangeStatement<'_> {
+    /// Bounds of the pre-activations of a node in a hidden representation, whatever is changed.
+    pub(super) fn units(&self, l: usize, node: u32, meter: &Meter) -> Result<Units, Reason> {
+        let kept = &self.units[l - 2][node as usize];
+        if let Some(units) = kept.get() {
+            return Ok(units.clone());
+        }
+        let scene = Scene::new(self, l, node, meter)?;
+        let units = Arc::new(scene.ends(meter)?);
+        meter.keep(16 * units.len() as u64 + 64)?;
+        Ok(kept.get_or_init(|| units).clone())
     }
 }
 

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `budget` | which changes are admissible, and whether all that are asked about are stated |
 //! | `network`, `statement` | what header, graph and model mean |
-//! | `path` | what splits have decided, and how trees cover all changes |
+//! | `path` | what splits have decided |
 //! | `bound` | the bound of a leaf, and of single units |
+//! | `tree` | how trees cover all changes |
 //! | `forward` | the network after some changes |
 //! | `checker` | accepts or rejects the proof of one node |
 
@@ -16,6 +17,7 @@ mod forward;
 mod network;
 mod path;
 mod statement;
+mod tree;
 
 pub(crate) use budget::{RangeBudget, observed};
 pub use checker::RangeChecker as Checker;

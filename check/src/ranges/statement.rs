@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
-use super::bound::Scene;
 use super::budget::{RangeBudget, row};
 use super::network::RangeNetwork;
 use crate::format::{Convention, Header, VERSION};
@@ -22,8 +21,8 @@ pub struct RangeStatement<'a> {
     pub(super) network: RangeNetwork,
     pub(super) budget: RangeBudget,
     pub(super) classes: Convention,
-    /// By representation from 2 on, then by node.
-    units: Vec<Vec<OnceLock<Units>>>,
+    /// Bounds of units by representation from 2 on, then by node.
+    pub(super) units: Vec<Vec<OnceLock<Units>>>,
     sent: Vec<OnceLock<Units>>,
 }
 
@@ -68,18 +67,6 @@ impl<'a> RangeStatement<'a> {
     /// What the attacker may do.
     pub(crate) fn budget(&self) -> &RangeBudget {
         &self.budget
-    }
-
-    /// Bounds of the pre-activations of a node in a hidden representation, whatever is changed.
-    pub(super) fn units(&self, l: usize, node: u32, meter: &Meter) -> Result<Units, Reason> {
-        let kept = &self.units[l - 2][node as usize];
-        if let Some(units) = kept.get() {
-            return Ok(units.clone());
-        }
-        let scene = Scene::new(self, l, node, meter)?;
-        let units = Arc::new(scene.ends(meter)?);
-        meter.keep(16 * units.len() as u64 + 64)?;
-        Ok(kept.get_or_init(|| units).clone())
     }
 
     /// What a node sends in the first layer before any change, for all terms.
