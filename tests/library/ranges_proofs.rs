@@ -290,6 +290,9 @@ fn pattern(rows: usize, columns: usize, indices: &[u32]) -> gcnproof_files::Patt
     gcnproof_files::Pattern { rows, columns, offsets, indices: indices.to_vec() }
 }
 
+/// Is this the reason for which a tree is refused?
+type Expected = fn(&Reason) -> bool;
+
 #[test]
 fn each_rule_is_enforced() {
     let world = small(0.25);
@@ -313,7 +316,6 @@ fn each_rule_is_enforced() {
     assert!(judge(vec![entry.clone(), plain(), plain()]).is_ok());
     let value = |x: f64| RangeStep::Value(0, 0, number(x));
     assert!(judge(vec![entry.clone(), plain(), value(1.0), plain(), plain()]).is_ok());
-    type Expected = fn(&Reason) -> bool;
     let refused: Vec<(Vec<RangeStep>, Expected)> = vec![
         (vec![], |reason| *reason == Reason::Incomplete),
         (vec![unit.clone()], |reason| *reason == Reason::Incomplete),
