@@ -554,7 +554,7 @@ def test_directions_are_kept_by_a_matrix(tmp_path):
     np.savez(tmp_path / "directed.npz", edge_index=np.stack(upper.nonzero()), x=graph.attributes.toarray())
     with pytest.raises(gcnproof.InputError, match=r"Graph.load\(path, symmetrize=True\).*Term\('x', A, W\)"):
         gcnproof.certify(network, tmp_path / "directed.npz", 1, 1)
-    with pytest.raises(gcnproof.InputError, match=r"Graph.from_data\(data, symmetrize=True\); to keep directions, say it, too.*Term\('x', A, W\)"):
+    with pytest.raises(gcnproof.InputError, match=r"Graph.from_data\(data, symmetrize=True\); one that was trained on these edges: .*say it, too.*Term\('x', A, W\)"):
         gcnproof.certify(network, gcnproof.Graph(upper, graph.attributes), 1, 1)
     directed = gcnproof.Network([gcnproof.Layer("out", [gcnproof.Term("x", upper.astype(float), weight)], None, "none")])
     for kept in (gcnproof.Graph(upper, graph.attributes, symmetrize=True), gcnproof.Graph.load(tmp_path / "directed.npz", symmetrize=True)):

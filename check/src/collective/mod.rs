@@ -18,13 +18,14 @@ mod size;
 mod statement;
 mod weights;
 mod worth;
+mod written;
 
 pub(crate) use checker::CollectiveChecker;
 pub use checker::accept;
 pub(crate) use line::{CollectiveClaim, CollectiveHeader, CollectiveLine, MOST_SHARES, Share};
 pub(crate) use statement::CollectiveStatement;
 pub use statement::CollectiveStatement as Statement;
-pub(crate) use weights::WrittenShare;
+pub(crate) use written::WrittenShare;
 
 /// Shares are integers in units of 2⁻²⁴; this is 1.
 pub const ONE: u32 = 1 << 24;

@@ -7,13 +7,12 @@ use dashu_int::IBig;
 
 use super::ONE;
 use super::line::{Share, ShareLeaf};
-use super::size::SizePrices;
 use crate::checker::Session;
 use crate::core::leaf::Target;
 use crate::core::path::Path;
 use crate::expand::{Short, exact_hints};
 use crate::format::exact::{ExactHints, ExactPrices};
-use crate::format::{Hints, Leaf, Step};
+use crate::format::Step;
 use crate::ids::Flip;
 use crate::number::{Dyadic, Interval, Up};
 use crate::statement::Statement;
@@ -35,13 +34,6 @@ impl Weights {
             *known = weight.min(ONE).max(*known);
         }
     }
-}
-
-/// A share line as the verified checker takes it.
-pub(crate) struct WrittenShare {
-    /// By class.
-    pub(crate) leaves: Vec<(u32, Hints)>,
-    pub(crate) sizes: SizePrices,
 }
 
 /// How closely weights are looked at.
@@ -152,7 +144,7 @@ impl Session<'_> {
     }
 
     /// The weights by one class in exact numbers, and the hints that they follow from: these, or better ones.
-    fn exact_leaf(
+    pub(super) fn exact_leaf(
         &self,
         objective: &[(u32, i8)],
         short: &Short,
@@ -169,42 +161,6 @@ impl Session<'_> {
         // Floats may have been too coarse for the hints.
         let hints = meter.while_held(|| exact_hints(&target, objective, &Path::default(), short, &hints.price))?;
         exactly(&target, objective, &hints, weights).map(|()| hints)
-    }
-
-    /// The leaves of a share line written out as hints, and where it has a size prices that show the sizes of flips.
-    ///
-    /// # Errors
-    /// If a leaf is not admissible, or its constant is not above 0.
-    pub(crate) fn written_share(&mut self, share: &Share) -> Result<WrittenShare, Fault> {
-        let Statement { network, budget, .. } = self.checker.statement();
-        let usual = ShareLeaf::usual(network.depth());
-        let mut leaves = Vec::new();
-        for class in (0..network.classes() as u32).filter(|&class| class != share.class) {
-            let leaf = share.leaves.iter().find(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
-            let hints = match leaf {
-                ShareLeaf::Hints(stated) => (**stated).clone(),
-                ShareLeaf::Leaf(leaf) => self.leaf_hints(share.class, class, leaf)?,
-            };
-            leaves.push((class, hints));
-        }
-        let sizes = match share.size {
-            0 => SizePrices { flips: 0, price: 0, prices: Vec::new() },
-            _ => SizePrices::new(&self.weights(share, Look::Rounded)?, budget),
-        };
-        Ok(WrittenShare { leaves, sizes })
-    }
-
-    fn leaf_hints(&mut self, reference: u32, class: u32, leaf: &Leaf) -> Result<Hints, Reason> {
-        let (objective, path) = ([(reference, 1), (class, -1)], Path::default());
-        let short = self.scope().short(&path, leaf)?;
-        let Some((hints, constant, _)) = self.target.relaxed(&objective, &path, &short) else {
-            return Err(Reason::Bound(Interval::ANY));
-        };
-        let (hints, mut weights) = (hints.exact(self.slice), Weights { rows: Vec::new(), exact: true });
-        if constant.is_positive() && !self.checker.has_stated_bounds() {
-            return Ok((&hints).into());
-        }
-        self.exact_leaf(&objective, &short, hints, &mut weights).map(|hints| (&hints).into())
     }
 }
 

@@ -58,8 +58,7 @@ impl EdgeRule {
 
     /// The own entry of a node, with a self-loop or without, where the rule has a number for it.
     pub fn weighted(self, looped: bool) -> Option<Stored> {
-        let own = f64::from_bits(self.weight?.bits());
-        Some(Stored::new(if looped { own + 1.0 } else { own }))
+        self.weight.map(|own| if looped { own.plus_one() } else { own })
     }
 
     /// Does anything pass along edges?

@@ -90,6 +90,11 @@ impl Stored {
         Stored(if x.is_finite() { x } else { 0.0 })
     }
 
+    /// The float nearest to it and 1 together, as operators are computed.
+    pub(crate) fn plus_one(self) -> Stored {
+        Stored::new(self.0 + 1.0)
+    }
+
     /// The floats of a file.
     pub(crate) fn all(values: &[f64]) -> Vec<Stored> {
         values.iter().map(|&x| Stored::new(x)).collect()

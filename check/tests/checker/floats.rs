@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Lines elsewhere that may name a float, because nothing is computed there: a number for display, its reader, and a
 /// power of two as a question spells it.
-const NAMED: [(&str, &str); 6] = [
+const NAMED: [(&str, &str); 9] = [
     ("format/mod.rs", "pub bound: Option<f64>,"),
     (
         "question/lists.rs",
@@ -15,6 +15,9 @@ const NAMED: [(&str, &str); 6] = [
     ("format/strict.rs", "deserialize_f64"),
     ("format/strict.rs", "visitor.visit_f64(self.float()?)"),
     ("format/token.rs", "f64"),
+    ("question/words.rs", "let number = |x: f64| {"),
+    ("question/words.rs", "text.trim().parse::<f64>().ok().filter(|radius| radius.is_finite()"),
+    ("report.rs", "upper.to_f64()"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

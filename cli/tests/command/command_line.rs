@@ -449,7 +449,7 @@ fn removed_edges_on_the_command_line() {
     let both = ["--edges", "remove", "-E", "3", "-Q", "2", "-q", "1"];
     refused(&[&both[..], &["--minimize"]].concat(), &["--minimize", "at once"]);
     refused(&[&both[..], &["--proofs", "x.jsonl"]].concat(), &["--proofs", "at once"]);
-    refused(&["--edges", "remove", "-E", "3", "-q", "2", "-Q"], &["-Q"]);
+    refused(&["--edges", "remove", "-E", "3", "-q", "2", "-Q"], &["a value is required", "--global"]);
     let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-9", "--format", "json"][..], &both].concat());
     assert!(done.status.success(), "{}", text(&done.stderr));
     let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
