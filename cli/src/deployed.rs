@@ -21,13 +21,13 @@ pub struct DeployedArguments {
     deployed: Option<Deployment>,
     /// With --deployed: how far message-passing entries may be from ours, in units of the last place [default: 8 for rules such as gcn
     /// and mean, 0 for sum, identity and matrices of float32 numbers]
-    #[arg(long, value_name = "ULPS", requires = "deployed", hide_short_help = true)]
+    #[arg(long, value_name = "ULPS", requires = "deployed", conflicts_with = "edges", hide_short_help = true)]
     operator_error: Option<u32>,
     /// With --deployed: subnormal numbers may be taken for zero
-    #[arg(long, requires = "deployed", hide_short_help = true)]
+    #[arg(long, requires = "deployed", conflicts_with = "edges", hide_short_help = true)]
     flush_subnormals: bool,
     /// With --deployed: the unit roundoff of another format with float32's range, such as 2^-8 for bfloat16 [default: 2^-24]
-    #[arg(long, value_name = "U", requires = "deployed", hide_short_help = true, value_parser = precision)]
+    #[arg(long, value_name = "U", requires = "deployed", conflicts_with = "edges", hide_short_help = true, value_parser = precision)]
     unit_roundoff: Option<u32>,
 }
 

@@ -14,7 +14,7 @@ pub struct RangeArguments {
     #[arg(
         long,
         value_name = "X",
-        conflicts_with_all = ["flips", "ranges", "edges", "deployed"],
+        conflicts_with_all = ["flips", "ranges", "edges", "deployed", "operator_error", "flush_subnormals", "unit_roundoff"],
         help_heading = "Attributes that are numbers",
         hide_short_help = true,
         allow_negative_numbers = true
@@ -25,7 +25,7 @@ pub struct RangeArguments {
     #[arg(
         long,
         value_name = "observed|FILE",
-        conflicts_with_all = ["flips", "edges", "deployed"],
+        conflicts_with_all = ["flips", "edges", "deployed", "operator_error", "flush_subnormals", "unit_roundoff"],
         help_heading = "Attributes that are numbers",
         hide_short_help = true
     )]
