@@ -203,7 +203,7 @@ def test_the_bounds_are_those_of_certify():
     for bound in ("paper", "anchored"):
         attack = gcnproof.Flips(Q=2, q=1, bound=bound, margins="tight")
         robust = RobustLoss(attack, "hinge-unlabelled", bound)
-        bounds = robust._reading(model, data).bounds(list(range(data.num_nodes)))
+        bounds, _ = robust._reading(model, data).bounds(list(range(data.num_nodes)))
         results = gcnproof.certify(model, data, attack, complete=False, progress=False)
         certified = np.array([result.verdict == "robust" for result in results])
         assert ((bounds > 0) == certified).all()

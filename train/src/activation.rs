@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::first_hidden::{Rows, UnitBounds, first_hidden};
 use super::gradient::{Gradient, add_scaled, bias_row};
+use super::normalised_rows;
 use super::pass::{Dropout, Pass, Transposed};
 use super::receptive_field::ReceptiveField;
 
@@ -86,7 +87,10 @@ impl ActivationBounds {
         let width = network.width(2);
         bounds.units = (0..width)
             .into_par_iter()
-            .map(|unit| first_hidden(graph, network, budget, reach, &bounds.rows, pass, unit))
+            .map(|unit| match graph.normalisation().is_some() {
+                true => normalised_rows::first_hidden(graph, network, budget, reach, &bounds.rows, pass, unit),
+                false => first_hidden(graph, network, budget, reach, &bounds.rows, pass, unit),
+            })
             .collect();
         let mut lower = vec![0.0; graph.node_count() * width];
         let mut upper = lower.clone();

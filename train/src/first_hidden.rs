@@ -8,7 +8,6 @@ use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::network::Network;
 
-use super::normalised_rows;
 use super::pass::Pass;
 use super::receptive_field::ReceptiveField;
 use super::top_flips::{Entry, Look, Pick, Side, Unit, keep_best};
@@ -250,6 +249,23 @@ impl UnitTerms<'_> {
     }
 }
 
+/// A unit that needs no bounds: the line under one without activation is the unit itself, and no layer above needs its bounds.
+pub(crate) fn without_bounds(
+    network: &Network,
+    reach: &ReceptiveField,
+    pass: &Pass,
+    unit: usize,
+) -> Option<UnitBounds> {
+    if !network.layers()[0].is_linear(unit) || network.depth() != 3 {
+        return None;
+    }
+    let values: Vec<f64> = reach.nodes(2).iter().map(|&m| pass.row(2, m as usize)[unit]).collect();
+    let mut found = UnitBounds::with_capacity(0);
+    found.rise.offsets = vec![0; values.len() + 1];
+    found.fall.offsets = vec![0; values.len() + 1];
+    Some(UnitBounds { lower: values.clone(), upper: values, ..found })
+}
+
 /// One unit of representation 2 (docs/math.md (3.1)). Cost: a look at each node's attributes, and per row a walk along
 /// its neighbours; where terms meet, all attributes of a neighbour that may still be among the best.
 pub(crate) fn first_hidden(
@@ -261,19 +277,11 @@ pub(crate) fn first_hidden(
     pass: &Pass,
     unit: usize,
 ) -> UnitBounds {
+    if let Some(found) = without_bounds(network, reach, pass, unit) {
+        return found;
+    }
     let layer = &network.layers()[0];
-    let count = reach.nodes(2).len();
-    let mut found = UnitBounds::with_capacity(count);
-    if layer.is_linear(unit) && network.depth() == 3 {
-        // The line under a unit without activation is the unit itself, and no layer above needs its bounds.
-        let values: Vec<f64> = reach.nodes(2).iter().map(|&m| pass.row(2, m as usize)[unit]).collect();
-        found.rise.offsets = vec![0; count + 1];
-        found.fall.offsets = vec![0; count + 1];
-        return UnitBounds { lower: values.clone(), upper: values, ..found };
-    }
-    if graph.normalisation().is_some() {
-        return normalised_rows::first_hidden(graph, network, budget, reach, rows, pass, unit);
-    }
+    let mut found = UnitBounds::with_capacity(reach.nodes(2).len());
     let term = |k: usize| {
         let column: Vec<f64> = (0..layer.inputs()).map(|d| layer.weight.get(k * layer.inputs() + d, unit)).collect();
         let live = layer.passing.terms() == 1 || column.iter().any(|&w| w != 0.0);

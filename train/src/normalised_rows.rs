@@ -10,7 +10,7 @@ use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::network::Network;
 
-use super::first_hidden::{Rows, UnitBounds};
+use super::first_hidden::{Rows, UnitBounds, without_bounds};
 use super::pass::Pass;
 use super::receptive_field::ReceptiveField;
 use super::top_flips::Pick;
@@ -134,6 +134,9 @@ pub(crate) fn first_hidden(
     pass: &Pass,
     unit: usize,
 ) -> UnitBounds {
+    if let Some(found) = without_bounds(network, reach, pass, unit) {
+        return found;
+    }
     let layer = &network.layers()[0];
     let (inputs, terms) = (layer.inputs(), layer.passing.terms());
     let longest = reach.nodes(1).iter().map(|&n| graph.attributes().row(n as usize).len()).max().unwrap_or(0);
