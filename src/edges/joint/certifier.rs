@@ -99,6 +99,12 @@ impl JointCertifier {
     fn refuted(&self, result: &JointResult) -> Option<Contradiction> {
         let node = Subject::Node(result.node);
         let (flips, edges) = (&result.witness, &result.details.edges);
+        // Whichever class an attack breaks: no bound of a pair is above what some changes leave of it.
+        if let Some(margin) = result.margins.iter().find(|margin| margin.lower > margin.upper) {
+            let subject = Subject::Pair { node: result.node, reference: result.reference, class: margin.class };
+            let bound = format!("a lower bound of {:e}", margin.lower);
+            return Some(Contradiction::new(subject, bound, format!("changes with a margin of {:e}", margin.upper)));
+        }
         if result.verdict != Verdict::NonRobust {
             let broken = result.margins.iter().find(|margin| margin.upper <= 0.0)?;
             let margin = format!("changes with a margin of {}", broken.upper);

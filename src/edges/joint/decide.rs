@@ -92,7 +92,6 @@ pub(super) fn decide(question: &Question) -> Decided {
         let attack = replay.shortened(&attack).unwrap_or(attack);
         for known in decided.known.iter_mut().filter(|known| known.margin.class == attack.class) {
             known.margin.upper = known.margin.upper.min(attack.upper);
-            known.margin.lower = known.margin.lower.min(known.margin.upper);
         }
         decided.attack = Some(attack);
     }
@@ -190,7 +189,7 @@ impl Decided {
         match outcome {
             Ok(()) => {
                 known.open = false;
-                known.margin.lower = search.lower.max(0.0).min(known.margin.upper);
+                known.margin.lower = search.lower.max(0.0);
             }
             Err(Halt::Limit) => {
                 self.limit |= asked.nodes > 0 || asked.pace.is_late();
