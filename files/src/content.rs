@@ -122,6 +122,9 @@ pub struct ModelFile {
     /// layer that it reads plus 1 (0: the attributes), its operator, layer, row and column of its weights, its roundings, and its magnitude;
     /// then the roundings and the magnitude of the bias. A magnitude is its length (0 if there is none) and its numbers as f64 bits.
     pub digest: String,
+    /// Do rules and biases stand for what they are on the edges of the graph alone? Such a network says nothing about other edges. Not part
+    /// of the digest.
+    pub fixed_edges: bool,
     /// The precision of the stored numbers.
     pub precision: Precision,
     /// The `__metadata__` of a safetensors file.

@@ -25,7 +25,14 @@ struct Description {
     version: u64,
     /// The layer whose values are the logits.
     output: String,
+    /// False: rules and biases stand for what they are on the edges of the graph alone.
+    #[serde(default = "holds")]
+    edges: bool,
     layers: Vec<LayerText>,
+}
+
+fn holds() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -125,6 +132,8 @@ pub(crate) struct Said {
     pub layers: Vec<LayerFile>,
     /// The layers as they were described, if those of the chain are others.
     pub described: Option<Described>,
+    /// Do rules and biases stand for what they are on the edges of the graph alone?
+    pub fixed_edges: bool,
     pub precision: Precision,
     /// The matrices that the operators name by digest.
     pub matrices: Vec<Arc<SparseMatrix>>,
@@ -138,6 +147,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
         let problem = format!("version {} is not known; this program reads version {VERSION}", described.version);
         return Err(wrong(file, KEY, problem));
     }
+    let fixed_edges = !described.edges;
     let order = sorted(file, &described)?;
     let mut used = BTreeSet::new();
     let mut precisions = Vec::new();
@@ -296,7 +306,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
     };
     let (layers, described) = chain::chain(layers).map_err(|problem| wrong(file, KEY, problem))?;
     levels::check(&layers).map_err(|problem| wrong(file, KEY, problem))?;
-    Ok(Said { layers, described, precision, matrices: operators.matrices() })
+    Ok(Said { layers, described, fixed_edges, precision, matrices: operators.matrices() })
 }
 
 /// Is a magnitude finite and nowhere below the sizes of the numbers that it belongs to? Either may be one row, of so many, for all nodes.

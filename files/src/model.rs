@@ -51,9 +51,19 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
                 problem: "the file describes its layers itself: leave --layers out".into(),
             });
         }
-        let Said { layers, described, precision, matrices } = description::read(name, &text, &mut tensors)?;
+        let Said { layers, described, fixed_edges, precision, matrices } =
+            description::read(name, &text, &mut tensors)?;
         let (digest, metadata) = (digest::model(&layers, described.as_ref()), tensors.metadata());
-        return Ok(ModelFile { digest, layers, described, matrices, precision, metadata, notes: Vec::new() });
+        return Ok(ModelFile {
+            digest,
+            layers,
+            described,
+            matrices,
+            fixed_edges,
+            precision,
+            metadata,
+            notes: Vec::new(),
+        });
     }
     let shaped = tensors.shapes();
     let order = match options.layers.as_slice() {
@@ -70,7 +80,16 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     let mut notes = Vec::new();
     let (layers, precision) = layers::assemble(name, &mut tensors, &order, &mut notes)?;
     let (digest, metadata) = (digest::model(&layers, None), tensors.metadata());
-    Ok(ModelFile { digest, layers, described: None, matrices: Vec::new(), precision, metadata, notes })
+    Ok(ModelFile {
+        digest,
+        layers,
+        described: None,
+        matrices: Vec::new(),
+        fixed_edges: false,
+        precision,
+        metadata,
+        notes,
+    })
 }
 
 /// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name` is what
@@ -80,7 +99,8 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
 /// If the description is none, or does not fit the tensors.
 pub fn describe_model(name: &str, description: &str, tensors: &dyn TensorSource) -> Result<ModelFile, FileError> {
     let mut tensors = Tensors::Given(name.into(), tensors);
-    let Said { layers, described, precision, matrices } = description::read(name, description, &mut tensors)?;
+    let Said { layers, described, fixed_edges, precision, matrices } =
+        description::read(name, description, &mut tensors)?;
     let (digest, metadata) = (digest::model(&layers, described.as_ref()), BTreeMap::new());
-    Ok(ModelFile { digest, layers, described, matrices, precision, metadata, notes: Vec::new() })
+    Ok(ModelFile { digest, layers, described, matrices, fixed_edges, precision, metadata, notes: Vec::new() })
 }

@@ -175,7 +175,8 @@ class Edges:
 
     Say one of `remove`, `insert` and `change`: how many edges may be removed, inserted, or either. `at_node` is an int, an array with one number for
     each node, or None for no limit of its own; a change counts at both ends, and operators are recomputed from the edges that are there. With
-    `directed=True` each direction of an edge is an edge of its own, from sender to receiver, and counts at its receiver. `candidates` limits what may be
+    `directed=True` each direction of an edge is an edge of its own, from sender to receiver, and counts at its receiver. Edges of `freeze_nodes` stay;
+    with `directed=True` those are the edges that such a node receives from. `candidates` limits what may be
     inserted: pairs of ids, or an int for edges between nodes at most so many edges apart; None for all that the graph does not have.
     `keep_one_edge` says whether every node that has edges keeps one of them; `freeze_edges` are pairs of ids that cannot be removed. For `radius`, the
     number is the largest that is looked at.

@@ -451,7 +451,8 @@ def _check_limits(groups: Any, count: int) -> None:
     """Raises about pairs that are not the attributes of groups, but the first and the last of each."""
     if not isinstance(groups, (list, tuple, np.ndarray)) or any(np.shape(group) != (2,) or isinstance(group, range) for group in groups):
         return
-    (first, *_), *_, (_, last) = pairs = [(int(a), int(b)) for a, b in groups]
+    pairs = [(int(a), int(b)) for a, b in groups]
+    first, last = pairs[0][0], pairs[-1][1]
     for past in (0, 1):
         follow = all(after[0] == before[1] + 1 - past for before, after in zip(pairs, pairs[1:]))
         if first == 0 and last == count - 1 + past and follow and any(b - a > 1 for a, b in pairs):

@@ -85,6 +85,8 @@ class Network:
 
     layers: Sequence[Layer]
     output: str | None = None
+    edges: bool = True
+    """Do rules and biases hold for other edges than those of the graph? Not where they were read from a module that computes something from its edges."""
     units: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +131,11 @@ class Network:
             if layer.bias is not None and layer.bias.ndim == 2:
                 return layer.bias.shape[0]
         return None
+
+    @property
+    def has_matrices(self) -> bool:
+        """Does it pass messages by matrices of its own, which do not follow from the edges?"""
+        return any(_matrix(term.operator) is not None for layer in self.layers for term in layer.terms)
 
     @property
     def has_readout(self) -> bool:
@@ -258,7 +265,8 @@ class Network:
                 if layer.bias_roundings:
                     entry["bias_roundings"] = int(layer.bias_roundings)
             layers.append(entry)
-        return json.dumps({"version": 1, "output": self.output, "layers": layers}), tensors
+        fixed = {} if self.edges else {"edges": False}
+        return json.dumps({"version": 1, "output": self.output, **fixed, "layers": layers}), tensors
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes a .safetensors file that describes the network. What is there is not overwritten unless forced."""

@@ -116,18 +116,24 @@ SWAPPED = "the model comes first, then the graph: (model, data, …)"
 class Subject:
     """A network on a graph, as it was given and as the native module has it. `call` says how a module is called with its data."""
 
-    def __init__(self, model: Any, data: Any, call: Any = None, directed: bool = False, real: bool = False):
+    def __init__(self, model: Any, data: Any, call: Any = None, real: bool = False, edges: Any = None):
         self._given = model, data, call
+        # A module is read for attacks on attributes, or for those on edges that were asked for before.
+        self._rewired: dict[Any, Subject] = {}
+        self._edges = edges
         # What `train` returns has the network that it made.
         model = model.network if isinstance(getattr(model, "network", None), Network) else model
         check_places(model, data)
         self.data = None
         if is_module(model):
-            from .pyg import from_pyg
+            from .pyg import read_for_attributes, read_for_edges
             from .pyg.inputs import batched
 
             self.data = data = batched(data)
-            self.graph, model = from_pyg(model, data, call=call, directed=directed, real=real)
+            if edges is None:
+                self.graph, model = read_for_attributes(model, data, call, real)
+            else:
+                self.graph, model = read_for_edges(model, data, edges, call)
         elif call is not None:
             raise InputError("call says how a module of torch is called", f"a {type(model).__name__} is not called: leave call out")
         elif isinstance(data, Graph):
@@ -165,11 +171,12 @@ class Subject:
     @classmethod
     def of(cls, model: Any, data: Any, call: Any = None, attack: Any = None) -> Subject:
         """The same, or the one that a Verifier has already; as an attack takes it, if one is given."""
-        from .attack import Edges, Ranges  # They know how nodes are selected.
+        from .attack import Edges, Joint, Ranges  # They know how nodes are selected.
 
         bound = getattr(model, "_subject", None)
         if not isinstance(bound, Subject):
-            bound = cls(model, data, call, real=isinstance(attack, (Edges, Ranges)))
+            edges = attack.edges if isinstance(attack, Joint) else attack if isinstance(attack, Edges) else None
+            bound = cls(model, data, call, real=isinstance(attack, (Edges, Ranges)), edges=edges if is_module(model) else None)
         elif call is not None:
             raise InputError("call beside a Verifier", "say it where the model is bound: gcnproof.Verifier(model, data, call=…)")
         return bound if attack is None else bound.against(attack)
@@ -184,8 +191,11 @@ class Subject:
             if self.graph.groups is not None:
                 raise InputError("the graph has groups of one-hot attributes, and Flips together with Edges would flip them one by one", "give Categories(Q=…, q=…) or Edges(…) alone, or a graph without groups")
             attack = attack.edges
-        if isinstance(attack, Edges) and attack.directed and is_module(self._given[0]) and not self.graph.directed and self._one_way() is not None:
-            return Subject(*self._given, directed=True, real=True)
+        if isinstance(attack, Edges) and is_module(self._given[0]) and self._edges is None:
+            asked = attack._kind, attack._most, attack.keep_one_edge, attack.directed
+            if asked not in self._rewired:
+                self._rewired[asked] = Subject(*self._given, real=True, edges=attack)
+            return self._rewired[asked]
         if self.graph.directed and not (isinstance(attack, Edges) and attack.directed):
             remedy = "say Edges(…, directed=True)" if isinstance(attack, Edges) else f"read it without directed=True: {ONE_WAY}"
             raise InputError("the graph was read with directed=True, which is for attacks on directed edges, Edges(…, directed=True)", remedy)

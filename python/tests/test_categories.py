@@ -119,3 +119,11 @@ def test_other_groups_than_those_of_the_graph(tmp_path):
     wanted = gcnproof.certify(network, graph, gcnproof.Categories(Q=2, q=1, groups=groups[:1]), minimize=True)
     found = gcnproof.certify(network, graph.grouped(groups), gcnproof.Categories(Q=2, q=1, groups=groups[:1]), minimize=True)
     assert [row.margins for row in found] == [row.margins for row in wanted]
+
+
+def test_one_group_of_two_attributes():
+    graph = gcnproof.Graph(np.zeros((2, 2)), np.eye(2))
+    network = gcnproof.Network([gcnproof.Layer("out", [gcnproof.Term("x", "gcn", np.eye(2))], None, "none")])
+    for group in ([0, 1], (0, 1), range(2)):
+        results = gcnproof.certify(network, graph, gcnproof.Categories(Q=1, q=1, groups=[group]))
+        assert [row.verdict for row in results] == ["non_robust"] * 2

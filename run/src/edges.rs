@@ -35,6 +35,10 @@ pub fn problem(run: &Run, graph: &Graph, network: &Network, budget: EdgeBudget) 
             EdgeError::Problem(ProblemError::Categories { .. }) => {
                 "changed edges leave attributes as they are: give the graph without groups (`attr_groups`)"
             }
+            EdgeError::Fixed => {
+                "in Python give the module itself, gcnproof.certify(model, data, Edges(…)), which reads it on other edges too; flips of \
+                 attributes (-Q, -q) take this network"
+            }
             EdgeError::Directed { .. } => {
                 "give a model that adds self-loops (gcn), sums or averages; or leave directed edges out"
             }

@@ -40,6 +40,10 @@ impl Answered for Joint {
                 EdgeError::Problem(ProblemError::Normalised { .. } | ProblemError::Categories { .. }) => {
                     "ask about flips alone (-Q and -q), or about edges alone (--edges and -E)"
                 }
+                EdgeError::Fixed => {
+                    "in Python give the module itself, gcnproof.certify(model, data, Edges(…)), which reads it on other edges too; flips \
+                     alone (-Q, -q) take this network"
+                }
                 EdgeError::Problem(ProblemError::Numbers { .. }) => {
                     "attributes that are numbers are not flipped: ask about edges alone (--edges and -E)"
                 }

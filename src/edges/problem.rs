@@ -48,6 +48,9 @@ pub enum EdgeError {
         /// Who receives.
         to: u32,
     },
+    /// A network that is known on the edges of its graph alone.
+    #[error("the network was read from a module on the edges of this graph, and is not the module where edges change")]
+    Fixed,
     /// A readout behind which values of nodes and of graphs are mixed.
     #[error("{problem}")]
     Levels {
@@ -152,6 +155,9 @@ impl EdgeProblem {
         }
         if network.width(1) != graph.attribute_count() {
             return Err(ProblemError::Attributes { network: network.width(1), graph: graph.attribute_count() }.into());
+        }
+        if network.has_fixed_edges() {
+            return Err(EdgeError::Fixed);
         }
         if graph.categories().is_some() {
             return Err(ProblemError::Categories { what: "changed edges are" }.into());

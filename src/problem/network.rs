@@ -23,6 +23,8 @@ pub struct Network {
     named: bool,
     /// What the layers were described as: what rounding does to the network depends on it, and nothing else.
     described: Arc<Described>,
+    /// Do operators and biases stand for what they are on the edges of this graph alone?
+    fixed_edges: bool,
     /// The first layer of the model, where the one here takes changes of categories as well, or numbers by their powers of two.
     plain: Option<Arc<Layer>>,
 }
@@ -80,7 +82,7 @@ impl Network {
                 let named = !layers.iter().all(plain) || layers.iter().any(readout);
                 let sizes = |layer: &Layer| (layer.inputs(), layer.outputs(), layer.operators.len());
                 let described = Arc::new(Described::chain(&layers.iter().map(sizes).collect::<Vec<_>>()));
-                Ok(Network { layers, named, described, plain: None })
+                Ok(Network { layers, named, described, fixed_edges: false, plain: None })
             }
         }
     }
@@ -93,6 +95,11 @@ impl Network {
     /// Does it pool the nodes of each graph, so that its logits are those of graphs?
     pub fn has_readout(&self) -> bool {
         self.layers.iter().flat_map(|layer| &layer.operators).any(Operator::is_readout)
+    }
+
+    /// Does it say nothing about other edges than those of its graph?
+    pub fn has_fixed_edges(&self) -> bool {
+        self.fixed_edges
     }
 
     /// The layers as they were described.
@@ -137,6 +144,7 @@ impl Network {
             }
         }
         let mut layers: Vec<Layer> = Vec::with_capacity(count);
+        let fixed_edges = model.fixed_edges;
         let (matrices, described) = (matrices(&model)?, model.described);
         let mut known: Vec<(Vec<String>, Arc<Passing>)> = Vec::new();
         for (index, layer) in model.layers.into_iter().enumerate() {
@@ -161,7 +169,7 @@ impl Network {
             let weight = Weights::from_rows(layer.weight.rows, layer.weight.columns, layer.weight.values);
             layers.push(Layer { operators: rules, passing, weight, bias, linear: layer.linear });
         }
-        let network = Network { named, ..Network::new(layers)? };
+        let network = Network { named, fixed_edges, ..Network::new(layers)? };
         if let Some(graphs) = graph.batch().map(|_| graph.target_count()).filter(|_| !network.has_readout()) {
             return Err(NetworkError::NoReadout { graphs });
         }

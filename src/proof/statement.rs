@@ -98,6 +98,7 @@ pub fn model_file(network: &Network, digest: &str) -> ModelFile {
         layers: network.own_layers().map(layer).collect(),
         described: Some((**network.described()).clone()),
         matrices: Vec::new(),
+        fixed_edges: network.has_fixed_edges(),
         digest: digest.to_string(),
         precision: Precision::F64,
         metadata: Default::default(),

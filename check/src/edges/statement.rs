@@ -24,6 +24,9 @@ impl<'a> EdgeStatement<'a> {
     /// # Errors
     /// If they do not, or if the model has no proofs against changed edges.
     pub fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &EdgeHeader) -> Result<EdgeStatement<'a>, Reason> {
+        if model.fixed_edges {
+            return Err(Reason::Header("the model stands for a network on the edges of its graph alone".into()));
+        }
         match (&header.edges.changes, header.attack) {
             (None, EdgeAttack::EdgeRemovals) => {
                 Ok(EdgeStatement::Removals(Box::new(RemovalStatement::new(graph, model, header)?)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import threads as _threads
-from ..attack import Ranges
+from ..attack import Edges, Joint, Ranges
 from ..asking import Asked, Class, Deployed, More, Path, files_of, tell
 from ..calls import Attack, Call, Limited, radii, verdicts
 from ..errors import InputError
@@ -116,7 +116,7 @@ def _run(kind: Any, bound: tuple[Any, Any, Any], asked: Asked, said: dict[str, A
     ray = engine()
     if isinstance(asked.attack, Ranges):
         raise InputError("Ranges are not distributed", "gcnproof.certify works on all cores of this machine")
-    subject = Subject.of(*bound)
+    subject = Subject.of(*bound, asked.attack if isinstance(asked.attack, (Edges, Joint)) else None)
     graph = subject.graph._native()
     # What is wrong with the arguments is found here, before any machine is asked.
     question = asked.question(subject)

@@ -13,6 +13,7 @@ from ..network import Network
 from ..normalisation import Division, note
 
 if TYPE_CHECKING:
+    from ..attack import Edges
     from ..graph import Graph
     from .comparison import Evaluate, Own
     from .inputs import Call, Inputs
@@ -31,12 +32,12 @@ class Reading:
     arrays: dict[str, tuple[list[np.ndarray | None], np.ndarray | None]] = field(default_factory=dict)
     """The weights and the bias of each layer by its name; where the module is read to be trained, they remember how they were made."""
 
-    def compare(self, evaluate: Evaluate, seed: int = 0) -> float:
+    def compare(self, evaluate: Evaluate, seed: int = 0, edges: bool = False) -> float:
         """Raises MismatchedLogits where the network's logits are not the module's, on the attributes or on random flips of them; the
-        largest difference relative to the largest logit."""
+        largest difference relative to the largest logit. `edges`: the edges are not those of the data, and the attributes are compared as they are."""
         from .comparison import compare
 
-        return compare(self.own, self.inputs, self.final, evaluate, seed)
+        return compare(self.own, self.inputs, self.final, evaluate, seed, edges)
 
     def compared_graph(self, seed: int = 0) -> Graph:
         """The graph, with rows as the module reads them, after the network was compared with the module on it."""
@@ -56,20 +57,27 @@ class Reading:
 
 def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False, real: bool = False) -> Reading:
     """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
+    from .inputs import check_call, read_data, warn_of_caches, warn_of_precision
+
+    if call is not None:
+        check_call(call)
+    inputs = read_data(data, directed, real)
+    warn_of_caches(model)
+    warn_of_precision(model)
+    return _read(model, inputs, call, traced)
+
+
+def _read(model: Any, inputs: Inputs, call: Call | None, traced: bool = False, rewired: bool = False) -> Reading:
+    """The same of data that has been read. `rewired`: for attacks on edges, which change how often a bias arrives."""
     from .comparison import Own
-    from .inputs import OWN_ARGUMENTS, call_of, check_call, copied, is_double, read_data, warn_of_caches, warn_of_precision
+    from .inputs import OWN_ARGUMENTS, call_of, copied, is_double
     from .division import bits_of
     from .precision import running
     from .recorder import Given, Recorder
     from .traced import mark, tracing
     from .values import Beforehand
 
-    if call is not None:
-        check_call(call)
     remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
-    inputs = read_data(data, directed, real)
-    warn_of_caches(model)
-    warn_of_precision(model)
     way = call or call_of(copied(model), inputs.data)
 
     known = Given(bits_of(inputs.data.x.dtype), inputs.normalised, is_double(model))
@@ -78,7 +86,7 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
         module = copied(model)
         if traced:
             mark(module)
-        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch)
+        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch, rewired)
         given = inputs.with_attributes(recorder.attributes())
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
@@ -105,6 +113,46 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
     return Reading(network, inputs, own, final, division, arrays)
 
 
+def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = None) -> tuple[Graph, Network]:
+    """The graph and the network where edges are attacked: read on other edges, and compared with the module on the graph and on changes of it.
+
+    Raises UnsupportedModel where what the module computes follows from the edges in another way than by the rules of its layers.
+    """
+    from .comparison import Own
+    from .inputs import adjacency_of, copied
+    from .native import evaluator
+    from .rewired import changed, check_same, drawn
+
+    first = read(model, data, call, real=True)
+    arcs = adjacency_of(first.inputs.data, first.inputs.adjacency.shape[0], directed=True)
+    one_way = bool((arcs != arcs.T).nnz)
+    if one_way and attack.directed:
+        first = read(model, data, call, directed=True, real=True)
+    if first.network.has_matrices or one_way and not attack.directed:
+        # Such edges and operators are refused by their own names.
+        return first.compared_graph(), first.network
+    # Each direction is changed alone, so that edges may get one.
+    base = replace(first.inputs, directed=attack.directed)
+    random = np.random.default_rng(0)
+    inserts, removes = attack._kind != "remove", attack._kind != "insert"
+    isolates = removes and not attack.keep_one_edge
+    one, two = (_read(model, drawn(base, random, isolates), call, rewired=True) for _ in range(2))
+    check_same(one.network, two.network)
+    reading = replace(first, network=one.network, arrays=one.arrays)
+    graph = reading.compared_graph()
+    for count in sorted({1, max(1, int(attack._most or 0))}):
+        for inserting in [way for way, asked in ((False, removes), (True, inserts)) if asked]:
+            inputs = changed(base, attack, count, random, inserting)
+            if inputs is None:
+                continue
+            own = Own(copied(model), first.own.call, inputs)
+            own.forced = first.own.forced
+            other = inputs.graph(reading.network.has_readout)
+            other = other if reading.division is None else other._divided(Division(64, inside=True))
+            replace(reading, inputs=inputs, own=own).compare(evaluator(other, reading.network), edges=True)
+    return graph, reading.network
+
+
 def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, directed: bool = False, real: bool = False) -> tuple[Graph, Network]:
     """The graph of a Data object of PyTorch Geometric, and the network that a module is on it.
 
@@ -126,4 +174,25 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     """
     whole(seed, "seed", "")
     reading = read(model, data, call, directed=switch(directed, "directed"), real=real)
-    return reading.compared_graph(seed), reading.network
+    graph = reading.compared_graph(seed)
+    reading.network.edges = _holds(model, reading, call)
+    return graph, reading.network
+
+
+def read_for_attributes(model: Any, data: Any, call: Call | None = None, real: bool = False) -> tuple[Graph, Network]:
+    """The same where attributes are attacked, and edges are not."""
+    reading = read(model, data, call, real=real)
+    reading.network.edges = False
+    return reading.compared_graph(), reading.network
+
+
+def _holds(model: Any, reading: Reading, call: Call | None) -> bool:
+    """Is the same network read on other edges? Then it may be attacked by changing them."""
+    from .rewired import drawn, holds
+
+    random = np.random.default_rng(0)
+    try:
+        others = [_read(model, drawn(reading.inputs, random, isolates), call, rewired=True).network for isolates in (False, True)]
+    except (UnsupportedModel, ValueError):
+        return False
+    return all(holds(reading.network, other) for other in others)

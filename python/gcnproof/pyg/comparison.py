@@ -30,11 +30,12 @@ Evaluate = Callable[[sparse.csr_array], np.ndarray]
 """The logits of the network that was read, for some attributes."""
 
 
-def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, seed: int = 0) -> float:
-    """Raises MismatchedLogits where they differ; the largest difference relative to the largest logit."""
+def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, seed: int = 0, edges: bool = False) -> float:
+    """Raises MismatchedLogits where they differ; the largest difference relative to the largest logit. `edges`: on changed edges, with the attributes as they are."""
     random = np.random.default_rng(seed)
     largest = 0.0
-    for round, (when, attributes) in enumerate(_points(inputs.attributes, random, own.empties)):
+    points = [(" after random changes of edges", inputs.attributes)] if edges else _points(inputs.attributes, random, own.empties)
+    for round, (when, attributes) in enumerate(points):
         theirs = own(attributes)
         # Libraries of linear algebra need not round in the same way twice.
         if round == 0 and np.isfinite(theirs).all() and _differing(own(attributes), theirs).any():
@@ -54,10 +55,11 @@ def compare(own: Own, inputs: Inputs, final: str | None, evaluate: Evaluate, see
         differing = _differing(ours, theirs)
         if differing.any():
             node = int(np.flatnonzero(differing)[0])
+            chosen = "the number of edges" if edges else "the attributes' values"
             raise MismatchedLogits(
                 f"the network that was read does not compute what the module computes{when}: at node {node} the module gives "
                 f"{_words(theirs[node])}, the network {_words(ours[node])}. The module does something that its reading does not see "
-                "(for example a hook, or a choice by the attributes' values); it is not certified.",
+                f"(for example a hook, or a choice by {chosen}); it is not certified.",
                 node,
             )
     return largest

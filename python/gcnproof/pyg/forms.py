@@ -273,7 +273,7 @@ def _merged(first: FormTerm, second: FormTerm) -> FormTerm | None:
 class Layers:
     """The layers that have been made so far."""
 
-    def __init__(self, nodes: int, attributes: int):
+    def __init__(self, nodes: int, attributes: int, rewired: bool = False):
         self.nodes = nodes
         self.attributes = Source("x", attributes)
         # The same where the module has divided each row by its sum: a network reads either of them.
@@ -282,6 +282,8 @@ class Layers:
         # The arrays of the layers that a network has, by name: the weights of the terms, and the bias.
         self.arrays: dict[str, tuple[list[np.ndarray | None], np.ndarray | None]] = {}
         self._names: set[str] = {"x", DIVIDED, "logits"}
+        # Are edges to be changed? Then a bias does not arrive as often as it does on this graph: what has one is a layer before it is passed on.
+        self.rewired = rewired
 
     def relu(self, form: Form) -> Form:
         """What is above zero."""
@@ -303,6 +305,8 @@ class Layers:
         """What an operator makes of a form, with a layer between where one is needed."""
         if operator.is_identity:
             return form
+        if self.rewired and form.bias is not None and form.rows == self.nodes and operator.base is not None and not operator.is_readout:
+            form = self.own(form)
         passed = form.passed(operator, operators) if len(form.terms) <= _LONGEST or form.rows != self.nodes else None
         if passed is None:
             passed = self.own(form).passed(operator, operators)

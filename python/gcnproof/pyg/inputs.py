@@ -140,7 +140,7 @@ def read_data(data: Any, directed: bool = False, real: bool = False) -> Inputs:
         raise InvalidData("the graph has no nodes: `data.x` has no rows")
     attributes, normalised = _attributes(x, real)
     data = _double(data)
-    adjacency = _adjacency(data, attributes.shape[0], directed)
+    adjacency = adjacency_of(data, attributes.shape[0], directed)
     batch = _batch(data, adjacency)
     labels = _labels(getattr(data, "y", None), attributes.shape[0], int(batch[-1]) + 1)
     return Inputs(data, adjacency, attributes, labels, batch, normalised, directed)
@@ -250,7 +250,7 @@ def _double(data: Any) -> Any:
     return data
 
 
-def _adjacency(data: Any, nodes: int, directed: bool = False) -> sparse.csr_array:
+def adjacency_of(data: Any, nodes: int, directed: bool = False) -> sparse.csr_array:
     """Who is linked to whom: in both directions, or receivers in rows."""
     edges, adjacency = getattr(data, "edge_index", None), getattr(data, "adj_t", None)
     if isinstance(edges, torch.Tensor) and edges.layout == torch.strided:

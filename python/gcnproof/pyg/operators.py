@@ -157,7 +157,7 @@ class Operators:
     def __init__(self, adjacency: sparse.csr_array, batch: np.ndarray):
         self.nodes = adjacency.shape[0]
         self._readouts = list(_readouts(batch))
-        self._rules = list(_rules(adjacency))
+        self._rules = list(rules_of(adjacency))
         self._known: list[Base] = []
 
     def of(self, matrix: Any, meant: str | None = None) -> Operator:
@@ -170,16 +170,16 @@ class Operators:
         if csr.shape != (self.nodes, self.nodes):
             for rule, made in self._readouts:
                 for sign in (1.0, -1.0):
-                    if csr.shape == made.shape and _equal(csr, made, sign, _CLOSE):
+                    if csr.shape == made.shape and are_equal(csr, made, sign, _CLOSE):
                         return Operator(self._base(made, rule), (0.0, sign))
             return Operator(Base(csr), (0.0, 1.0))
         for rule, made in sorted(self._rules, key=lambda known: known[0] != meant):
             for sign in (1.0, -1.0):
-                if _equal(csr, made, sign, _CLOSE):
+                if are_equal(csr, made, sign, _CLOSE):
                     return Operator(None, (sign,)) if rule == "identity" else Operator(self._base(made, rule), (0.0, sign))
         for base in self._known:
             for sign in (1.0, -1.0):
-                if base.rule is None and _equal(csr, base.matrix, sign, 0.0):
+                if base.rule is None and are_equal(csr, base.matrix, sign, 0.0):
                     return Operator(base, (0.0, sign))
         return Operator(self._base(csr), (0.0, 1.0))
 
@@ -235,7 +235,7 @@ class Operators:
         roundings = max(int(longer.max(initial=0)), 0) + (0 if _is_selection(first) or _is_selection(second) else 2)
         if (first.data < 0).any() or (second.data < 0).any():
             sizes = sparse.csr_array(abs(first) @ abs(second))
-            if not _equal(abs(together), sizes, 1.0, _CLOSE):
+            if not are_equal(abs(together), sizes, 1.0, _CLOSE):
                 # Messages cancel each other before they arrive: nothing is known of the roundings.
                 roundings = UNKNOWN
         return result.rounded(roundings + outer.roundings + inner.roundings)
@@ -246,11 +246,13 @@ def _is_selection(matrix: sparse.csr_array) -> bool:
     return bool((np.abs(matrix.data) == 1.0).all())
 
 
-def _equal(a: sparse.csr_array, b: sparse.csr_array, sign: float, tolerance: float) -> bool:
+def are_equal(a: sparse.csr_array, b: sparse.csr_array, sign: float, tolerance: float) -> bool:
     """Are the entries of `a` those of `sign` times `b`?"""
     if a.nnz != b.nnz or not np.array_equal(a.indptr, b.indptr) or not np.array_equal(a.indices, b.indices):
         return False
-    return bool((np.abs(a.data - sign * b.data) <= tolerance * np.abs(b.data)).all())
+    # An entry may be infinite where a rule is not defined: it is equal to nothing.
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(a.data - sign * b.data) <= tolerance * np.abs(b.data)).all())
 
 
 def _readouts(batch: np.ndarray) -> Any:
@@ -262,7 +264,7 @@ def _readouts(batch: np.ndarray) -> Any:
     yield "pool-mean", sparse.csr_array((1.0 / counts[batch], summed.indices, summed.indptr), shape=summed.shape)
 
 
-def _rules(adjacency: sparse.csr_array) -> Any:
+def rules_of(adjacency: sparse.csr_array) -> Any:
     """The matrices of all rules on a graph (docs/model-format.md)."""
     nodes = adjacency.shape[0]
     plain = sparse.csr_array(adjacency, dtype=np.float64)

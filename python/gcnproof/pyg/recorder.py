@@ -48,7 +48,7 @@ class Given:
 class Recorder:
     """One reading of a module, which must be a copy of its own: its layers are told to record."""
 
-    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given, batch: np.ndarray):
+    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given, batch: np.ndarray, rewired: bool = False):
         self.module = module
         self.bits, self.given_divided = given.bits, given.divided
         self.follows_casts, self.is_double = given.follows_casts, given.is_double
@@ -58,7 +58,7 @@ class Recorder:
         self.nodes = adjacency.shape[0]
         self.graphs = int(batch[-1]) + 1
         self.operators = Operators(adjacency, batch)
-        self.layers = Layers(self.nodes, attributes)
+        self.layers = Layers(self.nodes, attributes, rewired)
         self.refused: UnsupportedModel | None = None
         self._prepare()
 

@@ -1,0 +1,201 @@
+"""Modules under attacks on edges: what is read on one graph must hold on every other. Each module runs on all graphs that one change leads to."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+g = pytest.importorskip("torch_geometric.nn")
+
+from torch_geometric.data import Data
+from torch_geometric.utils import degree
+
+import gcnproof
+from gcnproof import Edges, Flips
+
+GRAPHS = {
+    "cycle": [(0, 1), (1, 2), (2, 3), (0, 3)],
+    "matching": [(0, 1), (2, 3)],
+    "complete": list(itertools.combinations(range(4), 2)),
+    "empty": [],
+    "path": [(0, 1), (1, 2), (2, 3)],
+    "triangle and a node": [(0, 1), (1, 2), (0, 2)],
+}
+
+X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+
+
+def both_ways(edges):
+    return torch.tensor([*edges, *((b, a) for a, b in edges)], dtype=torch.long).reshape(-1, 2).T.contiguous()
+
+
+def summed(h, edges):
+    return torch.zeros_like(h).index_add(0, edges[1], h[edges[0]])
+
+
+def degrees(h, edges):
+    return degree(edges[1], len(h)).to(h.dtype).view(-1, 1)
+
+
+def averaged(h, edges):
+    return summed(h, edges) / degrees(h, edges).clamp(min=1)
+
+
+def symmetric(h, edges):
+    scale = degrees(h, edges).clamp(min=1) ** -0.5
+    return scale * summed(scale * h, edges)
+
+
+def by_senders(h, edges):
+    return summed(h / degrees(h, edges).clamp(min=1), edges)
+
+
+def by_all_edges(h, edges):
+    return summed(h, edges) * (2 * len(h) / max(1, edges.size(1)))
+
+
+def by_half(h, edges):
+    return h + summed(h, edges) * 0.5
+
+
+def shifted_by_degrees(h, edges):
+    return summed(h, edges) + 0.1 * degrees(h, edges)
+
+
+class Aggregated(torch.nn.Module):
+    """A linear layer, then an aggregation by hand."""
+
+    def __init__(self, aggregate):
+        super().__init__()
+        self.lin, self.aggregate = torch.nn.Linear(2, 2, bias=False), aggregate
+
+    def forward(self, x, edge_index):
+        return self.aggregate(self.lin(x), edge_index)
+
+
+class Shifted(torch.nn.Module):
+    """A shift in front of message passing: BatchNorm behind the ReLU."""
+
+    def __init__(self, conv):
+        super().__init__()
+        self.lin, self.norm, self.conv = torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), conv
+        with torch.no_grad():
+            self.norm.bias.copy_(torch.tensor([1.0, -2.0, 3.0]))
+
+    def forward(self, x, edge_index):
+        return self.conv(self.norm(self.lin(x).relu()), edge_index)
+
+
+MODULES = {
+    **{aggregate.__name__: (lambda aggregate=aggregate: Aggregated(aggregate)) for aggregate in (summed, averaged, symmetric, by_senders, by_all_edges, by_half, shifted_by_degrees)},
+    "SimpleConv": lambda: Aggregated(g.SimpleConv(aggr="mean")),
+    "SGConv": lambda: g.SGConv(2, 2, K=1),
+    "LEConv": lambda: g.LEConv(2, 2),
+    "ChebConv": lambda: g.ChebConv(2, 2, K=2, normalization="rw"),
+    "GCNConv": lambda: g.GCNConv(2, 2),
+    "BatchNorm and SAGEConv": lambda: Shifted(g.SAGEConv(3, 2, aggr="sum")),
+    "BatchNorm and GCNConv": lambda: Shifted(g.GCNConv(3, 2)),
+    "BatchNorm and GINConv": lambda: Shifted(g.GINConv(torch.nn.Linear(3, 2))),
+}
+
+CERTIFIED = ("summed", "averaged", "GCNConv", "BatchNorm and SAGEConv", "BatchNorm and GCNConv", "BatchNorm and GINConv")
+"""These are rules of message passing: they must not be refused."""
+
+
+def changes(edges, kind):
+    """All graphs that one change leads to, and the graph itself."""
+    own = {tuple(edge) for edge in edges}
+    yield edges
+    for pair in itertools.combinations(range(4), 2):
+        if (pair in own) if kind == "remove" else (pair not in own) if kind == "insert" else True:
+            yield sorted(own ^ {pair})
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_margins_are_those_of_the_module(name, graph):
+    torch.manual_seed(3)
+    model, edges = MODULES[name]().eval(), GRAPHS[graph]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_()
+    data = Data(x=X, edge_index=both_ways(edges))
+    for kind in ("remove", "insert", "change"):
+        attack = Edges(**{kind: 1}, **({} if kind == "insert" else {"keep_one_edge": False}))
+        try:
+            results = gcnproof.certify(model, data, attack, minimize=True, threads=1, progress=False)
+        except gcnproof.GcnproofError:
+            assert name not in CERTIFIED, (name, graph, kind)
+            continue
+        with torch.no_grad():
+            logits = np.stack([model.double()(X.double(), both_ways(made)).numpy() for made in changes(edges, kind)])
+        model.float()
+        for row in results:
+            for margin in row.margins:
+                least = (logits[:, row.node, row.predicted] - logits[:, row.node, margin.class_]).min()
+                assert margin.lower <= least + 1e-6 and margin.upper >= least - 1e-6, (name, graph, kind, row, least)
+
+
+def test_a_network_that_was_read_on_one_graph_is_not_attacked_on_others(tmp_path):
+    data = Data(x=X, edge_index=both_ways(GRAPHS["cycle"]))
+    graph, network = gcnproof.from_pyg(Aggregated(by_all_edges), data)
+    assert not network.edges
+    with pytest.raises(gcnproof.InputError, match="give the module itself"):
+        gcnproof.certify(network, graph, Edges(remove=1))
+    network.save(tmp_path / "model.safetensors")
+    graph.save(tmp_path / "graph.npz")
+    with pytest.raises(gcnproof.InputError, match="give the module itself"):
+        gcnproof.certify(tmp_path / "model.safetensors", tmp_path / "graph.npz", Edges(remove=1))
+    assert len(gcnproof.certify(network, graph, Flips(Q=1, q=1))) == 4
+    _, plain = gcnproof.from_pyg(g.GCNConv(2, 2), data)
+    assert plain.edges and len(gcnproof.certify(plain, graph, Edges(remove=1))) == 4
+
+
+def test_an_adjacency_of_the_module_is_refused():
+    class Kept(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = g.SAGEConv(2, 2, aggr="sum")
+            self.register_buffer("adjacency", torch.zeros(4, 4).index_put((both_ways(GRAPHS["path"])[0], both_ways(GRAPHS["path"])[1]), torch.ones(6)))
+
+        def forward(self, x, edge_index):
+            return self.adjacency @ x + self.conv(x, edge_index)
+
+    with pytest.raises(gcnproof.UnsupportedModel, match="depends on the edges"):
+        gcnproof.certify(Kept().eval(), Data(x=X, edge_index=both_ways(GRAPHS["path"])), Edges(remove=1))
+
+
+def test_a_choice_by_the_number_of_edges_is_seen():
+    class Chosen(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = g.SAGEConv(2, 2, aggr="sum")
+
+        def forward(self, x, edge_index):
+            return self.conv(x, edge_index) * (1 if edge_index.size(1) == 6 else 2)
+
+    with pytest.raises(gcnproof.MismatchedLogits):
+        gcnproof.certify(Chosen().eval(), Data(x=X, edge_index=both_ways(GRAPHS["path"])), Edges(remove=1))
+
+
+def test_pooled_shifts_and_both_attackers():
+    class Pooled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shifted, self.head = Shifted(g.SAGEConv(3, 4, aggr="sum")), torch.nn.Linear(4, 2)
+
+        def forward(self, x, edge_index, batch):
+            return self.head(g.global_add_pool(self.shifted(x, edge_index).relu(), batch))
+
+    torch.manual_seed(5)
+    model, edges = Pooled().eval(), GRAPHS["path"]
+    data = Data(x=X, edge_index=both_ways(edges))
+    (row,) = gcnproof.certify(model, [data], Edges(insert=1), minimize=True, threads=1, progress=False)
+    with torch.no_grad():
+        batch = torch.zeros(4, dtype=torch.long)
+        logits = np.stack([model.double()(X.double(), both_ways(made), batch).numpy()[0] for made in changes(edges, "insert")])
+    least = (logits[:, row.predicted] - logits[:, 1 - row.predicted]).min()
+    assert abs(row.margins[0].lower - least) < 1e-6
+    (joint,) = gcnproof.certify(model.float(), [data], [Flips(Q=0, q=1), Edges(insert=1)], threads=1, progress=False)
+    assert joint.verdict == row.verdict
