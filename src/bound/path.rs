@@ -50,7 +50,7 @@ struct Signed<'a> {
 
 /// Buffers of one thread: how strongly each node of a slice reaches the target.
 #[derive(Debug, Default)]
-pub(crate) struct Reached {
+pub(crate) struct PathBuffers {
     /// The weight with which each node of the slice reaches the target, from above.
     weights: Vec<f64>,
     above: Vec<f64>,
@@ -165,7 +165,7 @@ impl Paths {
         logits: &Representation,
         reference: usize,
         class: usize,
-        reached: &mut Reached,
+        reached: &mut PathBuffers,
     ) -> f64 {
         let budget = problem.budget();
         let losses = self.losses(problem.network(), budget, reference, class);
@@ -174,7 +174,7 @@ impl Paths {
         };
         let target = slice.nodes(slice.top())[0] as usize;
         let global = budget.global();
-        let Reached { weights, largest, losses, .. } = reached;
+        let PathBuffers { weights, largest, losses, .. } = reached;
         losses.clear();
         for &(weight, n) in largest.iter() {
             // A node uses its local budget at most, and its largest losses come first.
@@ -220,11 +220,11 @@ fn keep_largest(losses: &mut Vec<f64>, count: usize) -> f64 {
     last
 }
 
-impl Reached {
+impl PathBuffers {
     /// The weights with which the nodes of a slice reach its target: sums over all paths of the sizes of the entries.
     /// Are they all finite? Else there is no bound.
     pub(crate) fn fill(&mut self, slice: &Slice, budget: &Budget) -> bool {
-        let Reached { weights, above, largest, .. } = self;
+        let PathBuffers { weights, above, largest, .. } = self;
         weights.clear();
         weights.push(1.0);
         let mut roundings = slice.top();

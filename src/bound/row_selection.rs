@@ -14,14 +14,14 @@ const BLOCK: usize = 64;
 
 /// A flip of a row with what it loses where the entry is 1.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct RowFlip {
     loss: f64,
     attribute: u32,
 }
 
 /// A step of a row's menu.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct MenuStep {
     loss: f64,
     /// Which of the rows that were looked at.
     row: u32,
@@ -29,10 +29,10 @@ struct Step {
 
 /// A row that was looked at: the flips that its menu is made of.
 #[derive(Debug, Default)]
-struct Looked {
+struct PricedRow {
     node: u32,
-    additions: Vec<Candidate>,
-    removals: Vec<Candidate>,
+    additions: Vec<RowFlip>,
+    removals: Vec<RowFlip>,
     /// How many of the best `k` flips are additions.
     share: Vec<usize>,
     /// How many flips must be made.
@@ -41,7 +41,7 @@ struct Looked {
     corners: Vec<usize>,
 }
 
-impl Looked {
+impl PricedRow {
     /// The best so many flips; attributes that were not scored are left out.
     fn flips(&self, made: usize) -> impl Iterator<Item = Flip> + '_ {
         let additions = self.share.get(made).copied().unwrap_or(0);
@@ -54,8 +54,8 @@ impl Looked {
 /// The buffers of a selection among normalised rows.
 #[derive(Debug, Default)]
 pub struct RowSelection {
-    rows: Vec<Looked>,
-    steps: Vec<Step>,
+    rows: Vec<PricedRow>,
+    steps: Vec<MenuStep>,
     menu: Menu,
     scores: Vec<f64>,
     losses: [Vec<f64>; 2],
@@ -138,7 +138,7 @@ impl RowSelection {
                 return f64::INFINITY;
             }
             if self.rows.len() == looked {
-                self.rows.push(Looked::default());
+                self.rows.push(PricedRow::default());
             }
             self.look(space, row, slopes, if row.least > 0 { 0.0 } else { threshold }, looked);
             base += self.menu.base;
@@ -146,9 +146,9 @@ impl RowSelection {
             self.rows[looked].least = row.least;
             seen = looked + 1;
             let steps = self.menu.steps.iter().take_while(|&&loss| loss > threshold);
-            self.steps.extend(steps.map(|&loss| Step { loss, row: looked as u32 }));
+            self.steps.extend(steps.map(|&loss| MenuStep { loss, row: looked as u32 }));
             if self.steps.len() >= global && global > 0 {
-                let falling = |x: &Step, y: &Step| y.loss.total_cmp(&x.loss).then(x.row.cmp(&y.row));
+                let falling = |x: &MenuStep, y: &MenuStep| y.loss.total_cmp(&x.loss).then(x.row.cmp(&y.row));
                 let (_, least, _) = self.steps.select_nth_unstable_by(global - 1, falling);
                 threshold = least.loss;
                 self.steps.truncate(global);
@@ -264,7 +264,7 @@ impl RowSelection {
         let centre = &slopes.centre[n * width..][..width];
         let radius = slopes.radius.get(n * width..(n + 1) * width);
         let RowSelection { rows, menu, scores, losses, present, .. } = self;
-        let Looked { node: of, additions, removals, share, corners, .. } = &mut rows[at];
+        let PricedRow { node: of, additions, removals, share, corners, .. } = &mut rows[at];
         *of = node;
         present.clear();
         present.extend(attributes_after(graph, node, &decided.flipped));
@@ -274,7 +274,7 @@ impl RowSelection {
         if budget.direction().removes() {
             for &attribute in present.iter() {
                 if let Some(slot) = attributes.slot(attribute).filter(|_| !fixed(attribute)) {
-                    removals.push(Candidate { loss: known(attributes.loss(slot, -1.0, centre, radius)), attribute });
+                    removals.push(RowFlip { loss: known(attributes.loss(slot, -1.0, centre, radius)), attribute });
                 }
             }
         }
@@ -304,7 +304,7 @@ impl RowSelection {
                     }
                     let attribute = attributes.attribute(first + i);
                     if present.binary_search(&attribute).is_err() && !fixed(attribute) {
-                        additions.push(Candidate { loss, attribute });
+                        additions.push(RowFlip { loss, attribute });
                     }
                 }
                 if additions.len() > 2 * capacity {
@@ -343,8 +343,8 @@ fn known(loss: f64) -> f64 {
 }
 
 /// The `count` largest, in falling order.
-fn keep_largest(candidates: &mut Vec<Candidate>, count: usize) {
-    let falling = |x: &Candidate, y: &Candidate| y.loss.total_cmp(&x.loss).then(x.attribute.cmp(&y.attribute));
+fn keep_largest(candidates: &mut Vec<RowFlip>, count: usize) {
+    let falling = |x: &RowFlip, y: &RowFlip| y.loss.total_cmp(&x.loss).then(x.attribute.cmp(&y.attribute));
     if candidates.len() > count && count > 0 {
         candidates.select_nth_unstable_by(count - 1, falling);
     }

@@ -7,7 +7,7 @@ use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::mixture::Multipliers;
 use crate::bound::nested::Nested;
-use crate::bound::path::Reached;
+use crate::bound::path::PathBuffers;
 use crate::bound::relaxed::Relaxed;
 use crate::bound::selection::{Selection, Slopes};
 use crate::problem::evaluator::Evaluator;
@@ -32,7 +32,7 @@ pub struct Workspace {
     pub(crate) loss_error: f64,
     /// The affine bounds of representation 3 in the target's slice, where they are in use.
     pub(crate) nested: Option<Arc<Nested>>,
-    pub(crate) reached: Reached,
+    pub(crate) reached: PathBuffers,
     /// For linearisations of the true network, beside the bound of a pair.
     pub(crate) linearised: Linearised,
     /// Exact pre-activations of the target's units, as far as they were needed.

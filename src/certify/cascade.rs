@@ -14,7 +14,7 @@ use crate::bound::relaxed::Relaxation;
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::{Certifier, Target};
 use crate::certify::contradiction::{Contradiction, Subject};
-use crate::certify::settings::{Bound, Effort, Margins, Settings};
+use crate::certify::settings::{Bound, CertifierSettings, Effort, Margins};
 use crate::certify::verdict::{FlipDetails, Margin, Minimum, NodeResult, Reason, Verdict};
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Decided;
@@ -59,7 +59,7 @@ impl Certifier {
 
     /// Are path bounds the first step? Not where other bounds are asked for by name or for their numbers.
     pub(super) fn takes_paths(&self) -> bool {
-        let Settings { bound, margins, effort, .. } = &self.settings;
+        let CertifierSettings { bound, margins, effort, .. } = &self.settings;
         *margins == Margins::Fast && *bound == Bound::Best && !matches!(effort, Effort::Minimize { .. })
     }
 

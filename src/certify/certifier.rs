@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use crate::bound::layer_bounds::LayerBounds;
 use crate::bound::prepared::Prepared;
 use crate::bound::workspace::Workspace;
-use crate::certify::settings::{Bound, Effort, Margins, Progress, Settings};
+use crate::certify::settings::{Bound, CertifierSettings, Effort, Margins, Progress};
 use crate::certify::verdict::NodeResult;
 use crate::deployed::error_table::ErrorTable;
 use crate::deployed::execution::Execution;
@@ -26,7 +26,7 @@ const FEW: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Certifier {
     pub(crate) prepared: Arc<Prepared>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: CertifierSettings,
     /// What targets share where attributes are moved within ranges.
     pub(super) ranges: Option<RangeProblem>,
     /// Error bounds of the network as it runs, made when they are first asked for.
@@ -37,7 +37,7 @@ pub struct Certifier {
 #[derive(Clone, Debug)]
 pub struct CertifierBuilder {
     problem: Problem,
-    settings: Settings,
+    settings: CertifierSettings,
 }
 
 impl CertifierBuilder {
@@ -111,7 +111,7 @@ pub(crate) struct Target {
 impl Certifier {
     /// A certifier of a problem, to be set up.
     pub fn builder(problem: Problem) -> CertifierBuilder {
-        CertifierBuilder { problem, settings: Settings { listing: FEW, ..Settings::default() } }
+        CertifierBuilder { problem, settings: CertifierSettings { listing: FEW, ..CertifierSettings::default() } }
     }
 
     /// When searches give up besides their limits.

@@ -6,7 +6,7 @@ use crate::bound::workspace::Workspace;
 use crate::certify::cascade::margin;
 use crate::certify::certifier::{Certifier, Target};
 pub use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
-use crate::certify::shifted::Part;
+use crate::certify::shifted::SliceGraph;
 use crate::certify::verdict::{NodeResult, Verdict};
 use crate::deployed::error_table::ErrorTable;
 use crate::problem::flip::Flip;
@@ -107,7 +107,7 @@ impl Certifier {
             return vec![f64::INFINITY; classes.len()];
         };
         in_own_thread(|| {
-            let part = Part::new(self, slice, flips);
+            let part = SliceGraph::new(self, slice, flips);
             let problem = part.problem.at_global(0);
             let unperturbed = forward(problem.graph(), problem.network());
             let own = ErrorTable::with_operators(&problem, &unperturbed, &execution, table.operator_errors());

@@ -4,7 +4,7 @@ use crate::certify::certifier::{Certifier, Target};
 use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::verdict::{FlipDetails, Margin, NodeResult, Reason, Verdict};
 use crate::problem::pace::Pace;
-use crate::ranges::decide::{Asked, Decided};
+use crate::ranges::decide::{RangeDecision, RangeQuestion};
 
 impl Certifier {
     /// Decides a target if the budget has ranges.
@@ -13,10 +13,17 @@ impl Certifier {
         let (limits, pace) = (self.settings.effort.limits(), Pace::new(self.clock(1)));
         let Target { node, reference, predicted } = target;
         let nodes = limits.map_or(1, |limits| limits.nodes);
-        let decided =
-            Asked { problem, target: node, reference, others, nodes, pace: &pace, proofs: self.settings.proofs }
-                .decide();
-        let Decided { margins, broken, open, branched, visited, claim } = decided;
+        let decided = RangeQuestion {
+            problem,
+            target: node,
+            reference,
+            others,
+            nodes,
+            pace: &pace,
+            proofs: self.settings.proofs,
+        }
+        .decide();
+        let RangeDecision { margins, broken, open, branched, visited, claim } = decided;
         let limit = open && (limits.is_some() || pace.is_late());
         let margins: Vec<Margin> =
             others.iter().zip(margins).map(|(&class, [lower, upper])| Margin { class, lower, upper }).collect();

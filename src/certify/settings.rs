@@ -77,7 +77,7 @@ pub enum Margins {
 
 /// All settings of a certifier.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct CertifierSettings {
     pub(crate) bound: Bound,
     pub(crate) effort: Effort,
     pub(crate) margins: Margins,

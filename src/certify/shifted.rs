@@ -13,14 +13,14 @@ use crate::problem::passing::Passing;
 use crate::problem::slice::Slice;
 
 /// The slice of a target as a graph of its own. Nodes keep their order.
-pub(super) struct Part {
+pub(super) struct SliceGraph {
     pub(super) problem: Problem,
     pub(super) target: usize,
 }
 
-impl Part {
+impl SliceGraph {
     /// Cuts the slice out of a problem, after some flips.
-    pub(super) fn new(of: &Certifier, slice: &Slice, flips: &[Flip]) -> Part {
+    pub(super) fn new(of: &Certifier, slice: &Slice, flips: &[Flip]) -> SliceGraph {
         let top = slice.top();
         let mut nodes: Vec<u32> = (1..=top).flat_map(|l| slice.nodes(l).iter().copied()).collect();
         nodes.sort_unstable();
@@ -60,7 +60,7 @@ impl Part {
             Graph::from_lists(&[], &attributes, of.graph().attribute_count()).expect("rows of a graph are rows");
         let budget = part(of.budget(), &graph, &nodes);
         let problem = Problem::new(graph, network, budget).expect("the parts are of one size");
-        Part { problem, target }
+        SliceGraph { problem, target }
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn worst(
     hints: Hints,
     stop: &Stop,
 ) -> Option<(usize, Vec<Flip>)> {
-    let mut listing = Listing {
+    let mut listing = SubsetListing {
         prepared,
         nodes,
         flips,
@@ -77,7 +77,7 @@ pub(crate) fn permitted(prepared: &Prepared, nodes: &[(usize, usize)], most: usi
     Some(flips)
 }
 
-struct Listing<'a> {
+struct SubsetListing<'a> {
     prepared: &'a Prepared,
     nodes: &'a [(usize, usize)],
     flips: &'a [Flip],
@@ -92,12 +92,12 @@ struct Listing<'a> {
     stop: &'a Stop,
 }
 
-impl Listing<'_> {
+impl SubsetListing<'_> {
     /// Looks at the present set, and at all that add flips from `first` on. False if there are too many.
     fn visit(&mut self, first: usize) -> bool {
         let Some(left) = self.left.checked_sub(1).filter(|_| !self.stop.is_set()) else { return false };
         self.left = left;
-        let Listing { prepared, nodes, made, workspace, .. } = self;
+        let SubsetListing { prepared, nodes, made, workspace, .. } = self;
         let count =
             nodes.iter().filter(|&&(node, reference)| breaks(prepared, node, reference, made, workspace)).count();
         if count > self.best.0 {

@@ -38,7 +38,7 @@ pub(super) struct Seen {
 }
 
 /// What flips do to a row.
-pub(super) struct FlipChanges {
+pub(super) struct RowChanges {
     spread: Spread,
     flips: usize,
     /// Flips that add an attribute.
@@ -108,7 +108,7 @@ impl AttributeTerms {
     }
 
     /// By how much flips move a unit, at most: (19.3).
-    pub(super) fn moved(&self, seen: &Seen, changes: &FlipChanges, unit: usize) -> f64 {
+    pub(super) fn moved(&self, seen: &Seen, changes: &RowChanges, unit: usize) -> f64 {
         let terms = self.largest.iter().zip(&seen.farthest);
         let moved: f64 = terms.map(|(largest, a)| a * largest.sum(unit, changes.spread)).sum();
         up(moved, self.terms.len() + changes.flips.min(1 << 20))
@@ -136,11 +136,11 @@ impl Seen {
     }
 
     /// What flips do.
-    pub(super) fn changes(&self, budget: &Budget) -> FlipChanges {
+    pub(super) fn changes(&self, budget: &Budget) -> RowChanges {
         let flips = self.flips.min(budget.global());
         let added = if budget.direction().adds() { flips } else { 0 };
         let spread = Spread { nodes: self.open, each: flips / self.open.max(1), rest: flips % self.open.max(1) };
-        FlipChanges { spread, flips, added }
+        RowChanges { spread, flips, added }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::deployed::attributes::{AttributeTerms, Seen};
 use crate::deployed::execution::Execution;
 use crate::deployed::row::{LayerFacts, RowFacts, up};
 use crate::deployed::term::{TermWeights, bias, bias_sizes};
-use crate::deployed::units::{ComputedUnit, Units};
+use crate::deployed::units::{ComputedUnit, UnitErrors};
 use crate::problem::Problem;
 use crate::problem::forward::{Representation, first_magnitudes};
 
@@ -35,7 +35,7 @@ pub struct ErrorTable {
     /// By described layer.
     facts: Vec<LayerFacts>,
     /// The described layers but for the last.
-    units: Vec<Units>,
+    units: Vec<UnitErrors>,
     /// What the last reads of the attributes.
     attributes: AttributeTerms,
 }
@@ -134,7 +134,7 @@ impl ErrorTable {
     }
 
     /// A hidden layer from those that it reads (docs/math.md (19.2)–(19.4)).
-    fn hidden(&self, at: usize, unperturbed: &[Representation]) -> Units {
+    fn hidden(&self, at: usize, unperturbed: &[Representation]) -> UnitErrors {
         let (problem, network) = (&self.problem, self.problem.network());
         let (layer, facts, layers) = (self.layer(at), &self.facts[at], &network.described().layers);
         let (chain, values) = (&network.layers()[layer.layer], &unperturbed[layer.layer]);
@@ -144,7 +144,7 @@ impl ErrorTable {
         let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
         let attributes = AttributeTerms::new(problem, layer, !forward);
         let read_again = layers[..layers.len() - 1].iter().flat_map(|of| &of.terms).any(|term| term.source == Some(at));
-        let mut units = Units::zeros(layer.outputs, network.node_count(), read_again);
+        let mut units = UnitErrors::zeros(layer.outputs, network.node_count(), read_again);
         let room = || (attributes.seen(problem), vec![(0.0, 0.0, 0.0); layer.outputs]);
         units.rows().enumerate().for_each_init(room, |(seen, sums), (m, (error, size, reach))| {
             let received = self.receive(at, &attributes, m, seen);

@@ -7,7 +7,7 @@ use crate::number::rounding::Enclosure;
 
 /// What is known of the units of one representation, node after node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Units {
+pub(super) struct UnitErrors {
     pub(super) width: usize,
     /// How far computed activations may be from the exact ones.
     pub(super) error: Vec<f32>,
@@ -19,7 +19,7 @@ pub(super) struct Units {
     pub(super) peak: Vec<f32>,
 }
 
-impl Units {
+impl UnitErrors {
     pub(super) fn row<'a>(&self, of: &'a [f32], node: usize) -> &'a [f32] {
         &of[node * self.width..][..self.width]
     }
@@ -61,11 +61,11 @@ impl ComputedUnit {
 /// A row of errors, of sizes and of reaches.
 pub(super) type UnitRows<'a> = (&'a mut [f32], &'a mut [f32], &'a mut [f32]);
 
-impl Units {
-    pub(super) fn zeros(width: usize, nodes: usize, reaches: bool) -> Units {
+impl UnitErrors {
+    pub(super) fn zeros(width: usize, nodes: usize, reaches: bool) -> UnitErrors {
         let zeros = || vec![0.0; width * nodes];
         let reach = if reaches { zeros() } else { Vec::new() };
-        Units { width, error: zeros(), size: zeros(), reach, peak: Vec::new() }
+        UnitErrors { width, error: zeros(), size: zeros(), reach, peak: Vec::new() }
     }
 
     pub(super) fn rows(&mut self) -> impl IndexedParallelIterator<Item = UnitRows<'_>> {
@@ -77,7 +77,7 @@ impl Units {
         rows.zip(reaches).map(|((error, size), reach)| (error, size, reach))
     }
 
-    pub(super) fn close(mut self) -> Units {
+    pub(super) fn close(mut self) -> UnitErrors {
         let largest = |row: &[f32]| row.iter().copied().fold(0.0, f32::max);
         self.peak = self.size.chunks(self.width.max(1)).map(largest).collect();
         self

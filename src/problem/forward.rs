@@ -44,7 +44,7 @@ impl Representation {
 }
 
 /// What is summed per node and term before messages are passed: `H W_k`, `|H||W_k|`, and the inherited error `e|W_k|`.
-struct Sent {
+struct SentRows {
     value: Vec<f64>,
     magnitude: Vec<f64>,
     inherited: Vec<f64>,
@@ -72,9 +72,9 @@ fn attribute_roundings(graph: &Graph, node: usize) -> usize {
 }
 
 /// `X W_k`: sums of rows of `W_k`, times the entry of a normalised row.
-fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
+fn send_attributes(graph: &Graph, layer: &Layer) -> SentRows {
     let (width, terms) = (layer.outputs(), layer.passing.terms());
-    let mut sent = Sent::zeros(graph.node_count() * width * terms, 0);
+    let mut sent = SentRows::zeros(graph.node_count() * width * terms, 0);
     let attributes = graph.attributes();
     sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width)).enumerate().for_each(
         |(at, (value, magnitude))| {
@@ -98,10 +98,10 @@ fn send_attributes(graph: &Graph, layer: &Layer) -> Sent {
 }
 
 /// `H W_k`, where `H` is `relu(Ĥ)` but for units without activation.
-fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent {
+fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> SentRows {
     let (width, terms) = (layer.outputs(), layer.passing.terms());
     let length = previous.value.len() / previous.width.max(1) * width * terms;
-    let mut sent = Sent::zeros(length, length);
+    let mut sent = SentRows::zeros(length, length);
     let rows = sent.value.par_chunks_mut(width).zip(sent.magnitude.par_chunks_mut(width));
     rows.zip(sent.inherited.par_chunks_mut(width)).enumerate().for_each(|(at, ((value, magnitude), inherited))| {
         let (n, first) = (at / terms, at % terms * layer.inputs());
@@ -119,7 +119,7 @@ fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> Sent 
 
 /// `Σ_k A_k (…) + b`. `terms` bounds the roundings that what a node sends has seen. No node counts but those of the
 /// row: on a part of the graph, values and errors are the same.
-fn pass(layer: &Layer, sent: &Sent, terms: impl Fn(usize) -> usize + Sync) -> Representation {
+fn pass(layer: &Layer, sent: &SentRows, terms: impl Fn(usize) -> usize + Sync) -> Representation {
     let (width, count) = (layer.outputs(), layer.passing.terms());
     let rows = layer.passing.nodes();
     let mut result = Representation { width, value: vec![0.0; rows * width], error: vec![0.0; rows * width] };
@@ -169,8 +169,8 @@ pub fn first_magnitudes<'a>(
     first.errors(m).iter().map(move |&error| magnitude_of(roundings, error))
 }
 
-impl Sent {
-    fn zeros(length: usize, inherited: usize) -> Sent {
-        Sent { value: vec![0.0; length], magnitude: vec![FLOOR; length], inherited: vec![0.0; inherited] }
+impl SentRows {
+    fn zeros(length: usize, inherited: usize) -> SentRows {
+        SentRows { value: vec![0.0; length], magnitude: vec![FLOOR; length], inherited: vec![0.0; inherited] }
     }
 }

@@ -11,10 +11,10 @@ use crate::problem::matrix::{MatrixError, Pattern, PatternRows, binary, pattern,
 
 /// A graph with binary node attributes. A clone shares its data.
 #[derive(Clone, Debug)]
-pub struct Graph(Arc<Parts>, LongestRows);
+pub struct Graph(Arc<GraphParts>, LongestRows);
 
 #[derive(Debug)]
-struct Parts {
+struct GraphParts {
     adjacency: Pattern,
     attributes: Pattern,
     normalisation: Normalisation,
@@ -172,7 +172,7 @@ impl Graph {
             let starts = starts.map(|node| node as u32).collect();
             (batch, starts)
         });
-        let parts = Parts {
+        let parts = GraphParts {
             adjacency,
             attributes,
             normalisation,
@@ -396,7 +396,7 @@ impl Graph {
 
     /// The same as plain data, as checkers and writers take it.
     pub fn file(&self) -> GraphFile {
-        let Parts { labels, node_names, attribute_names, class_names, digest, notes, .. } = &*self.0;
+        let GraphParts { labels, node_names, attribute_names, class_names, digest, notes, .. } = &*self.0;
         GraphFile {
             adjacency: plain_pattern(&self.0.adjacency),
             attributes: plain_pattern(&self.0.attributes),

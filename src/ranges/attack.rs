@@ -4,32 +4,32 @@ use std::cmp::Ordering;
 
 use crate::number::dyadic::Dyadic;
 use crate::number::span::Span;
-use crate::ranges::backward::Branch;
-use crate::ranges::forward::Move;
-use crate::ranges::lines::{Lines, Unit};
-use crate::ranges::scene::Scene;
+use crate::ranges::backward::RangeBranch;
+use crate::ranges::forward::Shift;
+use crate::ranges::lines::{HiddenUnit, UnitLines};
+use crate::ranges::scene::RangeScene;
 
 /// Steps of a local search, at most.
 const STEPS: usize = 20;
 
 /// A perturbation after which another class is as large or larger.
 #[derive(Clone, Debug)]
-pub(crate) struct Attack {
+pub(crate) struct RangeAttack {
     pub(crate) class: usize,
-    pub(crate) moves: Vec<Move>,
+    pub(crate) moves: Vec<Shift>,
     pub(crate) tie: bool,
     /// The margin that it leaves, rounded up.
     pub(crate) upper: f64,
 }
 
 /// A class pair of a target.
-pub(crate) struct Pair<'a> {
-    pub(crate) scene: &'a Scene<'a>,
+pub(crate) struct RangePair<'a> {
+    pub(crate) scene: &'a RangeScene<'a>,
     pub(crate) reference: usize,
     pub(crate) other: usize,
 }
 
-impl Pair<'_> {
+impl RangePair<'_> {
     /// The margin as a linear function of the logits.
     pub(crate) fn top(&self) -> Vec<Span> {
         let mut top = vec![Span::ZERO; self.scene.width(self.scene.slice.top())];
@@ -38,7 +38,7 @@ impl Pair<'_> {
     }
 
     /// All pre-activations after some changes, in floats.
-    pub(crate) fn forward(&self, moves: &[Move]) -> Vec<Vec<f64>> {
+    pub(crate) fn forward(&self, moves: &[Shift]) -> Vec<Vec<f64>> {
         self.scene.forward(moves, |node| self.scene.problem.sent(node).to_vec())
     }
 
@@ -49,25 +49,30 @@ impl Pair<'_> {
     }
 
     /// Is this an attack? The exact network decides.
-    pub(crate) fn attack(&self, moves: &[Move]) -> Option<Attack> {
+    pub(crate) fn attack(&self, moves: &[Shift]) -> Option<RangeAttack> {
         let moves = self.admissible(moves)?;
         let exact = self.scene.forward::<Dyadic>(&moves, |node| self.scene.problem.sum(node));
         let logits = &exact[exact.len() - 1];
         let margin = &logits[self.reference] - &logits[self.other];
         let tie = margin.sign() == Ordering::Equal;
-        (margin.sign() != Ordering::Greater).then(|| Attack { class: self.other, moves, tie, upper: margin.ceil_f64() })
+        (margin.sign() != Ordering::Greater).then(|| RangeAttack {
+            class: self.other,
+            moves,
+            tie,
+            upper: margin.ceil_f64(),
+        })
     }
 
     /// The changes that change something, if they are admissible together.
-    fn admissible(&self, moves: &[Move]) -> Option<Vec<Move>> {
+    fn admissible(&self, moves: &[Shift]) -> Option<Vec<Shift>> {
         let budget = self.scene.problem.budget();
-        let mut moves: Vec<Move> = moves.iter().filter(|of| of.new != of.old).copied().collect();
+        let mut moves: Vec<Shift> = moves.iter().filter(|of| of.new != of.old).copied().collect();
         moves.sort_by_key(|of| (of.place, of.attribute));
         let nodes = self.scene.slice.nodes(1);
-        let node = |of: &Move| nodes[of.place] as usize;
+        let node = |of: &Shift| nodes[of.place] as usize;
         let once = moves.windows(2).all(|two| (two[0].place, two[0].attribute) != (two[1].place, two[1].attribute));
         let few = moves.chunk_by(|x, y| x.place == y.place).all(|row| row.len() <= budget.local(node(&row[0])));
-        let permitted = |of: &Move| {
+        let permitted = |of: &Shift| {
             of.old == self.scene.value(of.place, of.attribute)
                 && !budget.is_frozen(of.attribute as usize)
                 && self.scene.problem.ranges().permit(of.attribute as usize, of.old, of.new)
@@ -76,21 +81,21 @@ impl Pair<'_> {
     }
 
     /// Follows the margin's slope from some changes on, as long as it falls: the best changes seen, and the margin.
-    pub(crate) fn descend(&self, lines: &Lines, start: &[Move]) -> (Vec<Move>, f64) {
+    pub(crate) fn descend(&self, lines: &UnitLines, start: &[Shift]) -> (Vec<Shift>, f64) {
         let top = self.top();
         let mut best = start.to_vec();
         let mut z = self.forward(&best);
         let mut margin = self.margin(&z);
         for _ in 0..STEPS {
-            let mut here = Branch::default();
+            let mut here = RangeBranch::default();
             for (l, units) in (2..).zip(&z[..z.len() - 1]) {
                 let width = self.scene.width(l);
                 for (at, &z) in units.iter().enumerate() {
-                    here.signs.insert(Unit { l, place: at / width, unit: at % width }, z >= 0.0);
+                    here.signs.insert(HiddenUnit { l, place: at / width, unit: at % width }, z >= 0.0);
                 }
             }
             let unpriced =
-                Lines { prices: lines.prices.iter().map(|of| vec![0.0; of.len()]).collect(), ..lines.clone() };
+                UnitLines { prices: lines.prices.iter().map(|of| vec![0.0; of.len()]).collect(), ..lines.clone() };
             let next = self.scene.bound(&unpriced, &here, &top).moves;
             let after = self.forward(&next);
             let found = self.margin(&after);

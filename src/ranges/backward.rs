@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use crate::number::span::{Span, down, up};
-use crate::ranges::forward::Move;
-use crate::ranges::lines::{Lines, Unit, chord};
-use crate::ranges::scene::Scene;
+use crate::ranges::forward::Shift;
+use crate::ranges::lines::{HiddenUnit, UnitLines, chord};
+use crate::ranges::scene::RangeScene;
 
 /// An entry of the attributes, by the place of its node.
 pub(crate) type Entry = (usize, u32);
 
 /// What a branch has decided.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Branch {
+pub(crate) struct RangeBranch {
     /// Is the pre-activation not negative, or not positive?
-    pub(crate) signs: BTreeMap<Unit, bool>,
+    pub(crate) signs: BTreeMap<HiddenUnit, bool>,
     /// Entries that are changed, and between which values they then lie.
     pub(crate) changed: BTreeMap<Entry, [f64; 2]>,
     /// Entries that are not changed.
@@ -22,26 +22,26 @@ pub(crate) struct Branch {
 }
 
 /// A bound, and how it came about.
-pub(crate) struct Bound {
+pub(crate) struct LeafBound {
     /// Not above the function under any perturbation of the branch.
     pub(crate) lower: f64,
     /// A perturbation that attains the bound of the linear function.
-    pub(crate) moves: Vec<Move>,
+    pub(crate) moves: Vec<Shift>,
     /// The coefficients of the hidden units, by representation from 2 on, then by place and unit.
     pub(crate) coefficients: Vec<Vec<f64>>,
 }
 
 /// How a hidden unit enters a bound.
-enum Side {
+enum UnitPart {
     Linear,
     Active,
     Inactive,
     Open,
 }
 
-impl Scene<'_> {
+impl RangeScene<'_> {
     /// The bound of `top`, a linear function of the target's pre-activations (docs/math.md (25.3)).
-    pub(crate) fn bound(&self, lines: &Lines, branch: &Branch, top: &[Span]) -> Bound {
+    pub(crate) fn bound(&self, lines: &UnitLines, branch: &RangeBranch, top: &[Span]) -> LeafBound {
         let highest = self.slice.top();
         let mut coefficients = vec![Vec::new(); highest.saturating_sub(2)];
         let (mut constant, mut on_units) = (0.0, top.to_vec());
@@ -93,47 +93,54 @@ impl Scene<'_> {
             }
         }
         let (loss, moves) = self.select(branch, &on_units);
-        Bound { lower: down(constant - loss), moves, coefficients }
+        LeafBound { lower: down(constant - loss), moves, coefficients }
     }
 
-    fn side(&self, lines: &Lines, branch: &Branch, id: Unit) -> Side {
+    fn side(&self, lines: &UnitLines, branch: &RangeBranch, id: HiddenUnit) -> UnitPart {
         if self.problem.layer(id.l - 1).is_linear(id.unit) {
-            return Side::Linear;
+            return UnitPart::Linear;
         }
         let z = lines.bounds[id.l - 2][id.place * self.width(id.l) + id.unit];
         match branch.signs.get(&id) {
-            Some(true) => Side::Active,
-            Some(false) => Side::Inactive,
-            None if z.lo >= 0.0 => Side::Active,
-            None if z.hi <= 0.0 => Side::Inactive,
-            None => Side::Open,
+            Some(true) => UnitPart::Active,
+            Some(false) => UnitPart::Inactive,
+            None if z.lo >= 0.0 => UnitPart::Active,
+            None if z.hi <= 0.0 => UnitPart::Inactive,
+            None => UnitPart::Open,
         }
     }
 
     /// From coefficients of what units of a representation give to coefficients of their pre-activations.
-    fn through(&self, l: usize, lines: &Lines, branch: &Branch, on_outputs: &[Span], constant: &mut f64) -> Vec<Span> {
+    fn through(
+        &self,
+        l: usize,
+        lines: &UnitLines,
+        branch: &RangeBranch,
+        on_outputs: &[Span],
+        constant: &mut f64,
+    ) -> Vec<Span> {
         let width = self.width(l);
         let mut on_units = Vec::with_capacity(on_outputs.len());
         for (at, &v) in on_outputs.iter().enumerate() {
-            let id = Unit { l, place: at / width, unit: at % width };
+            let id = HiddenUnit { l, place: at / width, unit: at % width };
             let (z, price) = (lines.bounds[l - 2][at], lines.prices[l - 2][at]);
             let priced = branch.signs.contains_key(&id) && price > 0.0;
             on_units.push(match self.side(lines, branch, id) {
-                Side::Linear => v,
+                UnitPart::Linear => v,
                 // z >= 0, so that -price z is not positive; and z <= 0 likewise.
-                Side::Active if priced => v.minus(Span::of(price)),
-                Side::Active => v,
-                Side::Inactive if priced => Span::of(price),
-                Side::Inactive => Span::ZERO,
-                Side::Open if v.is_zero() => Span::ZERO,
-                Side::Open if v.lo >= 0.0 => v.scaled(lines.slopes[l - 2][at].clamp(0.0, 1.0)),
-                Side::Open if v.hi <= 0.0 => {
+                UnitPart::Active if priced => v.minus(Span::of(price)),
+                UnitPart::Active => v,
+                UnitPart::Inactive if priced => Span::of(price),
+                UnitPart::Inactive => Span::ZERO,
+                UnitPart::Open if v.is_zero() => Span::ZERO,
+                UnitPart::Open if v.lo >= 0.0 => v.scaled(lines.slopes[l - 2][at].clamp(0.0, 1.0)),
+                UnitPart::Open if v.hi <= 0.0 => {
                     let [slope, intercept] = chord(z);
                     *constant = down(*constant + v.scaled(intercept).lo);
                     v.scaled(slope)
                 }
                 // The sign of the coefficient is not known: the unit lies between 0 and its upper bound.
-                Side::Open => {
+                UnitPart::Open => {
                     *constant = down(*constant + down(v.lo * z.hi));
                     Span::ZERO
                 }
@@ -143,8 +150,8 @@ impl Scene<'_> {
     }
 
     /// The gap between a unit and its line at given pre-activations, weighted by its coefficient: what a split can gain.
-    pub(crate) fn gap(&self, lines: &Lines, branch: &Branch, id: Unit, v: f64, z: f64) -> f64 {
-        if !matches!(self.side(lines, branch, id), Side::Open) {
+    pub(crate) fn gap(&self, lines: &UnitLines, branch: &RangeBranch, id: HiddenUnit, v: f64, z: f64) -> f64 {
+        if !matches!(self.side(lines, branch, id), UnitPart::Open) {
             return 0.0;
         }
         let at = id.place * self.width(id.l) + id.unit;

@@ -6,20 +6,20 @@ use crate::number::span::Span;
 use crate::problem::flip::Flip;
 use crate::problem::minimal::minimal;
 use crate::problem::pace::Pace;
-use crate::ranges::attack::{Attack, Pair};
-use crate::ranges::backward::Branch;
-use crate::ranges::forward::Move;
-use crate::ranges::lines::Lines;
+use crate::ranges::attack::{RangeAttack, RangePair};
+use crate::ranges::backward::RangeBranch;
+use crate::ranges::forward::Shift;
+use crate::ranges::lines::UnitLines;
 use crate::ranges::problem::RangeProblem;
 use crate::ranges::proof::number;
-use crate::ranges::scene::Scene;
-use crate::ranges::search::{Halt, Search};
+use crate::ranges::scene::RangeScene;
+use crate::ranges::search::{RangeHalt, RangeSearch};
 
 /// Witnesses of more changes are not made minimal.
 const MOST_SHORTENED: usize = 64;
 
 /// What is asked about a target.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RangeQuestion<'a> {
     pub(crate) problem: &'a RangeProblem,
     pub(crate) target: usize,
     pub(crate) reference: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Broken {
 }
 
 /// What became of it.
-pub(crate) struct Decided {
+pub(crate) struct RangeDecision {
     /// By other class: a lower bound of the worst margin, and the margin of the best perturbation found.
     pub(crate) margins: Vec<[f64; 2]>,
     pub(crate) broken: Option<Broken>,
@@ -58,13 +58,13 @@ pub(crate) struct Decided {
     pub(crate) claim: Option<RangeClaim>,
 }
 
-impl Asked<'_> {
+impl RangeQuestion<'_> {
     /// Decides it.
-    pub(crate) fn decide(&self) -> Decided {
-        let Asked { problem, target, reference, others, proofs, .. } = *self;
+    pub(crate) fn decide(&self) -> RangeDecision {
+        let RangeQuestion { problem, target, reference, others, proofs, .. } = *self;
         let mut trees = Vec::new();
-        let scene = Scene::new(problem, problem.network().depth(), target);
-        let lines = Lines::new(&scene);
+        let scene = RangeScene::new(problem, problem.network().depth(), target);
+        let lines = UnitLines::new(&scene);
         let clean = scene.forward::<Span>(&[], |node| problem.enclosed(node).to_vec());
         let logits = &clean[clean.len() - 1];
         let margin = |&class: &usize| [f64::NEG_INFINITY, logits[reference].minus(logits[class]).hi];
@@ -74,8 +74,8 @@ impl Asked<'_> {
         order.sort_by(|&x, &y| margins[x][1].total_cmp(&margins[y][1]));
         let fixed = scene.is_fixed();
         for at in order {
-            let pair = Pair { scene: &scene, reference, other: others[at] };
-            let mut search = Search {
+            let pair = RangePair { scene: &scene, reference, other: others[at] };
+            let mut search = RangeSearch {
                 pair: &pair,
                 pace: self.pace,
                 nodes: self.nodes.max(1),
@@ -85,13 +85,13 @@ impl Asked<'_> {
                 proofs,
             };
             let outcome = match pair.attack(&[]) {
-                Some(found) => Err(Halt::Attack(found)),
+                Some(found) => Err(RangeHalt::Attack(found)),
                 // The margin is above 0, and nothing can be changed.
                 None if fixed => {
                     search.lower = logits[reference].minus(logits[others[at]]).lo;
-                    Ok(search.leaf(&lines, &Branch::default()))
+                    Ok(search.leaf(&lines, &RangeBranch::default()))
                 }
-                None => search.explore(lines.clone(), &Branch::default(), 0),
+                None => search.explore(lines.clone(), &RangeBranch::default(), 0),
             };
             (visited, branched) = (visited + search.visited, branched | (search.visited > 1));
             match outcome {
@@ -99,12 +99,12 @@ impl Asked<'_> {
                     margins[at][0] = search.lower.max(0.0);
                     trees.push(RangeClassProof { class: others[at] as u32, tree });
                 }
-                Err(Halt::Attack(found)) => {
+                Err(RangeHalt::Attack(found)) => {
                     margins[at][1] = margins[at][1].min(found.upper);
                     attack = Some(found);
                     break;
                 }
-                Err(Halt::Limit) => {
+                Err(RangeHalt::Limit) => {
                     open = true;
                     if search.visited == 1 && search.lower.is_finite() {
                         margins[at][0] = search.lower;
@@ -117,9 +117,9 @@ impl Asked<'_> {
         }
         let nodes = scene.slice.nodes(1);
         let class = attack.as_ref().map(|attack| attack.class);
-        let broken = attack.map(|Attack { moves, tie, .. }| {
+        let broken = attack.map(|RangeAttack { moves, tie, .. }| {
             let change =
-                |of: &Move| NewValue { entry: Flip { node: nodes[of.place], attribute: of.attribute }, value: of.new };
+                |of: &Shift| NewValue { entry: Flip { node: nodes[of.place], attribute: of.attribute }, value: of.new };
             let mut changes: Vec<NewValue> = moves.iter().map(change).collect();
             changes.sort_by_key(|change| change.entry);
             Broken { changes, tie }
@@ -135,22 +135,22 @@ impl Asked<'_> {
             _ if open => None,
             _ => Some(RangeClaim::Robust(trees)),
         };
-        Decided { margins, broken, open, branched, visited, claim }
+        RangeDecision { margins, broken, open, branched, visited, claim }
     }
 }
 
 /// Leaves out of an attack what it does not need. A negative margin stays negative.
-fn shorten(scene: &Scene, reference: usize, others: &[usize], attack: &mut Attack) {
+fn shorten(scene: &RangeScene, reference: usize, others: &[usize], attack: &mut RangeAttack) {
     let tie = attack.tie;
-    let breaks = |moves: &[Move]| {
-        let attacks = others.iter().filter_map(|&other| Pair { scene, reference, other }.attack(moves));
+    let breaks = |moves: &[Shift]| {
+        let attacks = others.iter().filter_map(|&other| RangePair { scene, reference, other }.attack(moves));
         attacks.min_by_key(|attack| attack.tie).filter(|found| found.tie == tie)
     };
-    let pair = Pair { scene, reference, other: attack.class };
-    let harm = |of: &Move| pair.margin(&pair.forward(&[*of]));
-    let mut moves: Vec<(f64, Move)> = attack.moves.iter().map(|of| (harm(of), *of)).collect();
+    let pair = RangePair { scene, reference, other: attack.class };
+    let harm = |of: &Shift| pair.margin(&pair.forward(&[*of]));
+    let mut moves: Vec<(f64, Shift)> = attack.moves.iter().map(|of| (harm(of), *of)).collect();
     moves.sort_by(|x, y| x.0.total_cmp(&y.0));
-    let moves: Vec<Move> = moves.into_iter().map(|entry| entry.1).collect();
+    let moves: Vec<Shift> = moves.into_iter().map(|entry| entry.1).collect();
     if let Some((_, found)) = minimal(&moves, breaks) {
         *attack = found;
     }

@@ -1,11 +1,11 @@
 //! The network on changed attributes, in floats, between floats, and exactly.
 
-use crate::ranges::number::Number;
-use crate::ranges::scene::Scene;
+use crate::ranges::number::Arithmetic;
+use crate::ranges::scene::RangeScene;
 
 /// An entry of the attributes gets another value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Move {
+pub(crate) struct Shift {
     /// The node's place in the scene.
     pub(crate) place: usize,
     pub(crate) attribute: u32,
@@ -14,9 +14,9 @@ pub(crate) struct Move {
     pub(crate) new: f64,
 }
 
-impl Scene<'_> {
+impl RangeScene<'_> {
     /// The pre-activations of all representations from 2 to the top, after some changes: by place, then by unit.
-    pub(crate) fn forward<N: Number>(&self, moves: &[Move], base: impl Fn(usize) -> Vec<N>) -> Vec<Vec<N>> {
+    pub(crate) fn forward<N: Arithmetic>(&self, moves: &[Shift], base: impl Fn(usize) -> Vec<N>) -> Vec<Vec<N>> {
         let first = self.problem.layer(1);
         let (inputs, outputs, terms) = (first.inputs(), first.outputs(), first.passing.terms());
         let nodes = self.slice.nodes(1);
@@ -55,7 +55,7 @@ impl Scene<'_> {
     }
 
     /// What the nodes of representation `l` send.
-    fn messages<N: Number>(&self, l: usize, z: &[N]) -> Vec<Vec<N>> {
+    fn messages<N: Arithmetic>(&self, l: usize, z: &[N]) -> Vec<Vec<N>> {
         let (layer, below) = (self.problem.layer(l), self.problem.layer(l - 1));
         let (inputs, outputs, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());
         let message = |z: &[N]| {

@@ -2,11 +2,11 @@
 //! has chosen.
 
 use crate::number::span::{Span, up};
-use crate::ranges::scene::Scene;
+use crate::ranges::scene::RangeScene;
 
 /// A hidden unit: representation, place, unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Unit {
+pub(crate) struct HiddenUnit {
     pub(crate) l: usize,
     pub(crate) place: usize,
     pub(crate) unit: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Unit {
 
 /// Bounds of the units of a scene, and the lines that replace them. By representation from 2 on, then by place and unit.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines {
+pub(crate) struct UnitLines {
     pub(crate) bounds: Vec<Vec<Span>>,
     /// Between 0 and 1: the line `slope · z` is under a unit.
     pub(crate) slopes: Vec<Vec<f64>>,
@@ -22,13 +22,13 @@ pub(crate) struct Lines {
     pub(crate) prices: Vec<Vec<f64>>,
 }
 
-impl Lines {
+impl UnitLines {
     /// Bounds under all perturbations, and the slopes with the smaller triangles.
-    pub(crate) fn new(scene: &Scene) -> Lines {
+    pub(crate) fn new(scene: &RangeScene) -> UnitLines {
         let bounds: Vec<Vec<Span>> = (2..scene.slice.top()).map(|l| scene.units(l)).collect();
-        let slopes = bounds.iter().map(|units| units.iter().map(Lines::usual_slope).collect()).collect();
+        let slopes = bounds.iter().map(|units| units.iter().map(UnitLines::usual_slope).collect()).collect();
         let prices = bounds.iter().map(|units| vec![0.0; units.len()]).collect();
-        Lines { bounds, slopes, prices }
+        UnitLines { bounds, slopes, prices }
     }
 
     /// The slope with the smaller triangle.
@@ -37,14 +37,18 @@ impl Lines {
     }
 
     /// The same with slopes that are multiples of a power of two, and prices of so many bits.
-    pub(crate) fn rounded(&self, bits: i32) -> Lines {
+    pub(crate) fn rounded(&self, bits: i32) -> UnitLines {
         let scale = 2f64.powi(bits);
         let each = |numbers: &[Vec<f64>], round: &dyn Fn(f64) -> f64| {
             numbers.iter().map(|list| list.iter().map(|&x| round(x)).collect()).collect()
         };
         let slope = |x: f64| (x * scale).round() / scale;
         let price = |x: f64| f64::from_bits(x.to_bits() & !((1 << (52 - bits)) - 1));
-        Lines { bounds: self.bounds.clone(), slopes: each(&self.slopes, &slope), prices: each(&self.prices, &price) }
+        UnitLines {
+            bounds: self.bounds.clone(),
+            slopes: each(&self.slopes, &slope),
+            prices: each(&self.prices, &price),
+        }
     }
 }
 

@@ -5,14 +5,14 @@ use crate::number::span::Span;
 use crate::problem::network::Layer;
 
 /// What an evaluation needs of a number.
-pub(crate) trait Number: Clone {
+pub(crate) trait Arithmetic: Clone {
     fn of(x: f64) -> Self;
     /// Adds `a x`.
     fn add(&mut self, x: &Self, a: f64);
     fn relu(&mut self);
 }
 
-impl Number for f64 {
+impl Arithmetic for f64 {
     fn of(x: f64) -> f64 {
         x
     }
@@ -26,7 +26,7 @@ impl Number for f64 {
     }
 }
 
-impl Number for Span {
+impl Arithmetic for Span {
     fn of(x: f64) -> Span {
         Span::of(x)
     }
@@ -40,7 +40,7 @@ impl Number for Span {
     }
 }
 
-impl Number for Dyadic {
+impl Arithmetic for Dyadic {
     fn of(x: f64) -> Dyadic {
         Dyadic::from(x)
     }
@@ -57,7 +57,7 @@ impl Number for Dyadic {
 }
 
 /// `x W_k` of a row of attributes, for all terms.
-pub(crate) fn sent<N: Number>(first: &Layer, row: &[(u32, f64)]) -> Vec<N> {
+pub(crate) fn sent<N: Arithmetic>(first: &Layer, row: &[(u32, f64)]) -> Vec<N> {
     let (inputs, outputs, terms) = (first.inputs(), first.outputs(), first.passing.terms());
     let mut sums = vec![N::of(0.0); terms * outputs];
     for &(attribute, value) in row {

@@ -8,7 +8,7 @@ use crate::problem::budget::Budget;
 use crate::problem::graph::Graph;
 use crate::problem::network::{Layer, Network};
 use crate::problem::ranges::Ranges;
-use crate::ranges::number::{Number, sent};
+use crate::ranges::number::{Arithmetic, sent};
 
 /// A problem about attributes that are numbers. A clone shares its data.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl RangeProblem {
         self.enclosed[node].get_or_init(|| self.sum(node))
     }
 
-    pub(crate) fn sum<N: Number>(&self, node: usize) -> Vec<N> {
+    pub(crate) fn sum<N: Arithmetic>(&self, node: usize) -> Vec<N> {
         sent(&self.first, &self.graph.row_values(node))
     }
 

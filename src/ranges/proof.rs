@@ -3,9 +3,9 @@
 use gcnproof_check::Dyadic;
 use gcnproof_check::format::{Number, RangeLines, UnitNumber};
 
-use crate::ranges::backward::Branch;
-use crate::ranges::lines::{Lines, Unit};
-use crate::ranges::scene::Scene;
+use crate::ranges::backward::RangeBranch;
+use crate::ranges::lines::{HiddenUnit, UnitLines};
+use crate::ranges::scene::RangeScene;
 
 /// A float as proofs have it; 0 for what is no number.
 pub(crate) fn number(x: f64) -> Number {
@@ -13,12 +13,17 @@ pub(crate) fn number(x: f64) -> Number {
 }
 
 /// The lines of a leaf that are not the default, where a unit has a positive coefficient or its sign a price.
-pub(crate) fn stated(scene: &Scene, branch: &Branch, lines: &Lines, coefficients: &[Vec<f64>]) -> RangeLines {
+pub(crate) fn stated(
+    scene: &RangeScene,
+    branch: &RangeBranch,
+    lines: &UnitLines,
+    coefficients: &[Vec<f64>],
+) -> RangeLines {
     let mut found = RangeLines::default();
     for l in 2..scene.slice.top() {
         let width = scene.width(l);
         for (at, z) in lines.bounds[l - 2].iter().enumerate() {
-            let id = Unit { l, place: at / width, unit: at % width };
+            let id = HiddenUnit { l, place: at / width, unit: at % width };
             if scene.problem.layer(l - 1).is_linear(id.unit) {
                 continue;
             }
@@ -30,7 +35,7 @@ pub(crate) fn stated(scene: &Scene, branch: &Branch, lines: &Lines, coefficients
                 found.prices.push(named(price));
             }
             let open = !split && z.lo < 0.0 && z.hi > 0.0;
-            if open && coefficients[l - 2][at] > 0.0 && slope != Lines::usual_slope(z) {
+            if open && coefficients[l - 2][at] > 0.0 && slope != UnitLines::usual_slope(z) {
                 found.slopes.push(named(slope));
             }
         }

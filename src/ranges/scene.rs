@@ -6,19 +6,19 @@ use crate::problem::slice::Slice;
 use crate::ranges::problem::RangeProblem;
 
 /// A target: the logits of a node or of a graph, or a node of a hidden representation.
-pub(crate) struct Scene<'a> {
+pub(crate) struct RangeScene<'a> {
     pub(crate) problem: &'a RangeProblem,
     pub(crate) slice: Slice,
     /// The values of the rows that are not 0, by place.
     pub(crate) rows: Vec<Vec<(u32, f64)>>,
 }
 
-impl<'a> Scene<'a> {
-    pub(crate) fn new(problem: &'a RangeProblem, top: usize, node: usize) -> Scene<'a> {
+impl<'a> RangeScene<'a> {
+    pub(crate) fn new(problem: &'a RangeProblem, top: usize, node: usize) -> RangeScene<'a> {
         let mut slice = Slice::default();
         slice.cut(problem.network(), top, node);
         let rows = slice.nodes(1).iter().map(|&node| problem.graph().row_values(node as usize)).collect();
-        Scene { problem, slice, rows }
+        RangeScene { problem, slice, rows }
     }
 
     /// The value of an entry.
@@ -44,7 +44,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn units(&self, l: usize) -> Vec<Span> {
         let of_node = |&node: &u32| {
             let kept = self.problem.kept_units(l, node as usize);
-            kept.get_or_init(|| Scene::new(self.problem, l, node as usize).ends())
+            kept.get_or_init(|| RangeScene::new(self.problem, l, node as usize).ends())
         };
         self.slice.nodes(l).iter().flat_map(of_node).copied().collect()
     }

@@ -6,10 +6,10 @@ use gcnproof_check::format::RangeStep;
 
 use crate::number::span::Span;
 use crate::problem::pace::Pace;
-use crate::ranges::attack::{Attack, Pair};
-use crate::ranges::backward::{Branch, Entry};
-use crate::ranges::forward::Move;
-use crate::ranges::lines::{Lines, Unit};
+use crate::ranges::attack::{RangeAttack, RangePair};
+use crate::ranges::backward::{Entry, RangeBranch};
+use crate::ranges::forward::Shift;
+use crate::ranges::lines::{HiddenUnit, UnitLines};
 use crate::ranges::proof::{number, stated};
 
 /// Steps of ascent at the root, and in a branch.
@@ -23,14 +23,14 @@ const INSISTENCE: usize = 8;
 const DEEPEST: usize = 400;
 
 /// Why a search is over.
-pub(crate) enum Halt {
-    Attack(Attack),
+pub(crate) enum RangeHalt {
+    Attack(RangeAttack),
     Limit,
 }
 
 /// The search for one class pair.
-pub(crate) struct Search<'a> {
-    pub(crate) pair: &'a Pair<'a>,
+pub(crate) struct RangeSearch<'a> {
+    pub(crate) pair: &'a RangePair<'a>,
     pub(crate) pace: &'a Pace,
     /// Branches that may be visited.
     pub(crate) nodes: usize,
@@ -49,7 +49,7 @@ pub(crate) type Tree = Vec<RangeStep>;
 /// What an ascent has found.
 struct Ascent {
     lower: f64,
-    lines: Lines,
+    lines: UnitLines,
     /// Pre-activations on the average.
     units: Vec<Vec<f64>>,
     coefficients: Vec<Vec<f64>>,
@@ -66,25 +66,25 @@ struct Chosen {
 }
 
 /// The two parts of a branch, in the order in which they are searched.
-struct Parts {
+struct Halves {
     step: RangeStep,
-    one: Branch,
-    two: Branch,
+    one: RangeBranch,
+    two: RangeBranch,
     /// Does a proof have them the other way round?
     turned: bool,
 }
 
 /// How to go on.
-enum Split {
-    Unit(Unit),
+enum RangeSplit {
+    Unit(HiddenUnit),
     Entry(Entry),
     /// A changed entry lies in the one half of its range or in the other.
     Value(Entry),
 }
 
-impl Search<'_> {
+impl RangeSearch<'_> {
     /// Decides a branch: all of its perturbations leave the margin above 0, as its tree shows, or something stops the search.
-    pub(crate) fn explore(&mut self, lines: Lines, branch: &Branch, depth: usize) -> Result<Tree, Halt> {
+    pub(crate) fn explore(&mut self, lines: UnitLines, branch: &RangeBranch, depth: usize) -> Result<Tree, RangeHalt> {
         self.visited += 1;
         let steps = if depth == 0 { ROOT_STEPS } else { BRANCH_STEPS };
         let ascent = self.ascend(lines, branch, steps)?;
@@ -97,7 +97,7 @@ impl Search<'_> {
             self.lower = ascent.lower;
         }
         if self.visited >= self.nodes || depth >= DEEPEST || self.pace.is_late() {
-            return Err(Halt::Limit);
+            return Err(RangeHalt::Limit);
         }
         if depth == 0 {
             self.lower = f64::INFINITY;
@@ -113,12 +113,12 @@ impl Search<'_> {
     }
 
     /// The leaf of a branch that its lines close: with numbers as short as its bound allows.
-    pub(crate) fn leaf(&self, lines: &Lines, branch: &Branch) -> Tree {
+    pub(crate) fn leaf(&self, lines: &UnitLines, branch: &RangeBranch) -> Tree {
         if !self.proofs {
             return Tree::new();
         }
         let (scene, top) = (self.pair.scene, self.pair.top());
-        let positive = |lines: &Lines| scene.bound(lines, branch, &top).lower > 0.0;
+        let positive = |lines: &UnitLines| scene.bound(lines, branch, &top).lower > 0.0;
         let shorter = [8, 16, 28].into_iter().map(|bits| lines.rounded(bits)).find(positive);
         let lines = shorter.as_ref().unwrap_or(lines);
         let coefficients = scene.bound(lines, branch, &top).coefficients;
@@ -126,7 +126,7 @@ impl Search<'_> {
     }
 
     /// Closes a branch in which nothing is left to split: its signs contradict each other, or the ascent was too short.
-    fn insist(&mut self, mut lines: Lines, branch: &Branch) -> Result<Tree, Halt> {
+    fn insist(&mut self, mut lines: UnitLines, branch: &RangeBranch) -> Result<Tree, RangeHalt> {
         let top = self.pair.top();
         for _ in 0..INSISTENCE {
             for id in branch.signs.keys() {
@@ -137,7 +137,7 @@ impl Search<'_> {
                     return Ok(self.leaf(&lines, branch));
                 }
                 if self.pace.is_late() {
-                    return Err(Halt::Limit);
+                    return Err(RangeHalt::Limit);
                 }
             }
             let ascent = self.ascend(lines, branch, 4 * BRANCH_STEPS)?;
@@ -147,11 +147,11 @@ impl Search<'_> {
             }
             lines = ascent.lines;
         }
-        Err(Halt::Limit)
+        Err(RangeHalt::Limit)
     }
 
     /// Sets one price where the bound, which is concave in it, is largest: the bound there.
-    fn best_price(&self, lines: &mut Lines, branch: &Branch, [l, at]: [usize; 2], top: &[Span]) -> f64 {
+    fn best_price(&self, lines: &mut UnitLines, branch: &RangeBranch, [l, at]: [usize; 2], top: &[Span]) -> f64 {
         let mut bound = |price: f64| {
             lines.prices[l][at] = price;
             self.pair.scene.bound(lines, branch, top).lower
@@ -183,7 +183,7 @@ impl Search<'_> {
     }
 
     /// Improves the lines of a branch (docs/math.md (25.4)).
-    fn ascend(&mut self, mut lines: Lines, branch: &Branch, steps: usize) -> Result<Ascent, Halt> {
+    fn ascend(&mut self, mut lines: UnitLines, branch: &RangeBranch, steps: usize) -> Result<Ascent, RangeHalt> {
         let (scene, top) = (self.pair.scene, self.pair.top());
         let mut best: Option<Ascent> = None;
         let (mut selected, mut average): (BTreeMap<Entry, Chosen>, Vec<Vec<f64>>) = (BTreeMap::new(), Vec::new());
@@ -223,14 +223,21 @@ impl Search<'_> {
             }
             self.follow(&mut lines, branch, &bound.coefficients, &z, 0.7 / (1.0 + step as f64).sqrt());
         }
-        let mut best = best.ok_or(Halt::Limit)?;
+        let mut best = best.ok_or(RangeHalt::Limit)?;
         average.iter_mut().flatten().for_each(|sum| *sum /= done as f64);
         (best.units, best.selected, best.steps) = (average, selected, done);
         Ok(best)
     }
 
     /// A step along the supergradient of the bound.
-    fn follow(&self, lines: &mut Lines, branch: &Branch, coefficients: &[Vec<f64>], z: &[Vec<f64>], step: f64) {
+    fn follow(
+        &self,
+        lines: &mut UnitLines,
+        branch: &RangeBranch,
+        coefficients: &[Vec<f64>],
+        z: &[Vec<f64>],
+        step: f64,
+    ) {
         for l in 2..self.pair.scene.slice.top() {
             let width = self.pair.scene.width(l);
             let sizes = coefficients[l - 2].iter().map(|v| v.abs());
@@ -239,7 +246,7 @@ impl Search<'_> {
                 let bounds = lines.bounds[l - 2][at];
                 let scale = bounds.hi.max(-bounds.lo).max(f64::MIN_POSITIVE);
                 let share = (z / scale).clamp(-1.0, 1.0);
-                match branch.signs.get(&Unit { l, place: at / width, unit: at % width }) {
+                match branch.signs.get(&HiddenUnit { l, place: at / width, unit: at % width }) {
                     None => {
                         let slope = &mut lines.slopes[l - 2][at];
                         if v > 0.0 {
@@ -257,27 +264,27 @@ impl Search<'_> {
     }
 
     /// Is this an attack?
-    fn look(&mut self, moves: &[Move], z: &[Vec<f64>]) -> Result<(), Halt> {
+    fn look(&mut self, moves: &[Shift], z: &[Vec<f64>]) -> Result<(), RangeHalt> {
         let margin = self.pair.margin(z);
         self.upper = self.upper.min(margin);
         let size: f64 = z[z.len() - 1].iter().map(|x| x.abs()).sum();
         if margin <= 1e-9 * size {
-            self.pair.attack(moves).map_or(Ok(()), |attack| Err(Halt::Attack(attack)))
+            self.pair.attack(moves).map_or(Ok(()), |attack| Err(RangeHalt::Attack(attack)))
         } else {
             Ok(())
         }
     }
 
     /// Tries what was selected on the average, where no other entries can be changed.
-    fn try_average(&mut self, ascent: &Ascent, branch: &Branch) -> Result<(), Halt> {
+    fn try_average(&mut self, ascent: &Ascent, branch: &RangeBranch) -> Result<(), RangeHalt> {
         let entry = |(&(place, attribute), of): (&Entry, &Chosen)| {
             let missing = (ascent.steps - of.count.min(ascent.steps)) as f64;
             let new = (of.sum + missing * of.old) / ascent.steps.max(1) as f64;
-            Move { place, attribute, old: of.old, new }
+            Shift { place, attribute, old: of.old, new }
         };
         let few = branch.changed.len() >= self.pair.scene.problem.budget().global();
-        let only = |of: &Move| !few || branch.changed.contains_key(&(of.place, of.attribute));
-        let moves: Vec<Move> = ascent.selected.iter().map(entry).filter(only).collect();
+        let only = |of: &Shift| !few || branch.changed.contains_key(&(of.place, of.attribute));
+        let moves: Vec<Shift> = ascent.selected.iter().map(entry).filter(only).collect();
         let z = self.pair.forward(&moves);
         self.look(&moves, &z)?;
         let (moves, _) = self.pair.descend(&ascent.lines, &moves);
@@ -286,22 +293,22 @@ impl Search<'_> {
     }
 
     /// The two parts of a branch: by the unit whose line is farthest from it, or by an entry that was selected now and then.
-    fn split(&self, ascent: &Ascent, branch: &Branch) -> Option<Parts> {
-        let unit = self.widest(ascent, branch).map(Split::Unit);
-        let entry = || self.doubtful(ascent, branch).map(Split::Entry);
-        let found = unit.or_else(entry).or_else(|| self.longest(branch).map(Split::Value))?;
+    fn split(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<Halves> {
+        let unit = self.widest(ascent, branch).map(RangeSplit::Unit);
+        let entry = || self.doubtful(ascent, branch).map(RangeSplit::Entry);
+        let found = unit.or_else(entry).or_else(|| self.longest(branch).map(RangeSplit::Value))?;
         // First where the average is: an attack is more likely there.
         let (mut one, mut two) = (branch.clone(), branch.clone());
         let node = |l: usize, place: usize| self.pair.scene.slice.nodes(l)[place];
         let (step, turned) = match found {
-            Split::Unit(id) => {
+            RangeSplit::Unit(id) => {
                 let at = id.place * self.pair.scene.width(id.l) + id.unit;
                 let active = ascent.units.get(id.l - 2).is_none_or(|units| units[at] >= 0.0);
                 one.signs.insert(id, active);
                 two.signs.insert(id, !active);
                 (RangeStep::Unit(id.l as u32, node(id.l, id.place), id.unit as u32), !active)
             }
-            Split::Entry(entry @ (place, attribute)) => {
+            RangeSplit::Entry(entry @ (place, attribute)) => {
                 let scene = self.pair.scene;
                 // All real values of the range, and not only the floats in it.
                 let ends = scene.problem.ranges().limits(attribute as usize, scene.value(place, attribute));
@@ -309,7 +316,7 @@ impl Search<'_> {
                 two.kept.push(entry);
                 (RangeStep::Entry(node(1, place), attribute), true)
             }
-            Split::Value(entry) => {
+            RangeSplit::Value(entry) => {
                 let [low, high] = branch.changed[&entry];
                 let middle = low / 2.0 + high / 2.0;
                 let chosen = ascent.selected.get(&entry).map_or(low, |of| of.sum / of.count.max(1) as f64);
@@ -320,16 +327,16 @@ impl Search<'_> {
                 (RangeStep::Value(node(1, entry.0), entry.1, number(middle)), first == 1)
             }
         };
-        Some(Parts { step, one, two, turned })
+        Some(Halves { step, one, two, turned })
     }
 
-    fn widest(&self, ascent: &Ascent, branch: &Branch) -> Option<Unit> {
+    fn widest(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<HiddenUnit> {
         let scene = self.pair.scene;
-        let mut best: Option<(f64, Unit)> = None;
+        let mut best: Option<(f64, HiddenUnit)> = None;
         for l in 2..scene.slice.top() {
             let width = scene.width(l);
             for (at, &v) in ascent.coefficients[l - 2].iter().enumerate() {
-                let id = Unit { l, place: at / width, unit: at % width };
+                let id = HiddenUnit { l, place: at / width, unit: at % width };
                 let z = ascent.units.get(l - 2).map_or(0.0, |units| units[at]);
                 let gap = scene.gap(&ascent.lines, branch, id, v, z);
                 if gap > best.map_or(0.0, |best| best.0) {
@@ -341,14 +348,14 @@ impl Search<'_> {
     }
 
     /// The changed entry with the longest range, as long as there are floats inside.
-    fn longest(&self, branch: &Branch) -> Option<Entry> {
+    fn longest(&self, branch: &RangeBranch) -> Option<Entry> {
         let length = |[low, high]: [f64; 2]| high - low;
         let inside = |&[low, high]: &[f64; 2]| low < low / 2.0 + high / 2.0 && low / 2.0 + high / 2.0 < high;
         let entries = branch.changed.iter().filter(|(_, range)| inside(range));
         entries.max_by(|x, y| length(*x.1).total_cmp(&length(*y.1))).map(|(&entry, _)| entry)
     }
 
-    fn doubtful(&self, ascent: &Ascent, branch: &Branch) -> Option<Entry> {
+    fn doubtful(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<Entry> {
         let open = ascent.selected.iter().filter(|(entry, _)| !branch.changed.contains_key(entry));
         let doubt = |of: &Chosen| of.count.min(ascent.steps - of.count.min(ascent.steps));
         open.max_by_key(|(_, of)| (doubt(of), of.count)).map(|(&entry, _)| entry)

@@ -4,9 +4,9 @@
 use crate::number::rounding::{FLOOR, error_of};
 use crate::number::span::{Span, down, up};
 use crate::problem::network::Layer;
-use crate::ranges::backward::{Branch, sum_above};
-use crate::ranges::forward::Move;
-use crate::ranges::scene::Scene;
+use crate::ranges::backward::{RangeBranch, sum_above};
+use crate::ranges::forward::Shift;
+use crate::ranges::scene::RangeScene;
 
 /// A coefficient of what a node sends: which weights it goes with, its middle, and how far it may be from that.
 struct Coefficient {
@@ -36,9 +36,9 @@ fn coefficients(on_messages: &[Span], outputs: usize) -> Vec<Coefficient> {
     nonzero.map(coefficient).collect()
 }
 
-impl Scene<'_> {
+impl RangeScene<'_> {
     /// The largest sum of losses of admissible changes, or a little more, and the changes.
-    pub(crate) fn select(&self, branch: &Branch, on_messages: &[Span]) -> (f64, Vec<Move>) {
+    pub(crate) fn select(&self, branch: &RangeBranch, on_messages: &[Span]) -> (f64, Vec<Shift>) {
         let (budget, changed) = (self.problem.budget(), &branch.changed);
         let Some(global) = budget.global().checked_sub(changed.len()) else {
             // Nothing is admissible here.
@@ -60,7 +60,7 @@ impl Scene<'_> {
                 loss = up(loss + slope.times(moved).negated().hi);
                 let [least, most] = self.problem.ranges().ends(attribute as usize, old);
                 let new = if slope.lo + slope.hi > 0.0 { low.max(least) } else { high.min(most) };
-                moves.push(Move { place, attribute, old, new });
+                moves.push(Shift { place, attribute, old, new });
             }
             if local == 0 || global == 0 {
                 continue;
@@ -77,7 +77,12 @@ impl Scene<'_> {
         loss = up(loss + sum_above(open.iter().map(|gain| gain.loss)));
         moves.extend(open.iter().map(|gain| {
             let &Gain { place, attribute, old, rises, .. } = gain;
-            Move { place, attribute, old, new: self.problem.ranges().ends(attribute as usize, old)[usize::from(rises)] }
+            Shift {
+                place,
+                attribute,
+                old,
+                new: self.problem.ranges().ends(attribute as usize, old)[usize::from(rises)],
+            }
         }));
         (loss, moves)
     }

@@ -1,15 +1,15 @@
 //! Bounds of hidden units under all perturbations.
 
 use crate::number::span::Span;
-use crate::ranges::backward::Branch;
-use crate::ranges::lines::Lines;
-use crate::ranges::scene::Scene;
+use crate::ranges::backward::RangeBranch;
+use crate::ranges::lines::UnitLines;
+use crate::ranges::scene::RangeScene;
 
-impl Scene<'_> {
+impl RangeScene<'_> {
     /// Bounds of the pre-activations of the target itself.
     pub(crate) fn ends(&self) -> Vec<Span> {
-        let (width, branch) = (self.width(self.slice.top()), Branch::default());
-        let lines = Lines::new(self);
+        let (width, branch) = (self.width(self.slice.top()), RangeBranch::default());
+        let lines = UnitLines::new(self);
         let least = |unit: usize, sign: f64| {
             let mut top = vec![Span::ZERO; width];
             top[unit] = Span::of(sign);

@@ -180,11 +180,17 @@ impl Case {
     }
 }
 
+/// So many problems, or those that `GCNPROOF_RANGE_SEEDS=from..to` names.
+pub fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let Ok(text) = std::env::var("GCNPROOF_RANGE_SEEDS") else { return 0..usual };
+    let (from, to) = text.split_once("..").expect("GCNPROOF_RANGE_SEEDS=from..to");
+    from.parse().unwrap()..to.parse().unwrap()
+}
+
 #[test]
 fn verdicts_hold_against_many_perturbations() {
     let (mut robust, mut broken, mut open) = (0, 0, 0);
-    let seeds: u64 = std::env::var("GCNPROOF_RANGE_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
-    for seed in 0..seeds {
+    for seed in seeds(300) {
         let case = case(seed);
         let problem = Problem::new(case.graph.clone(), case.network.clone(), case.budget.clone()).unwrap();
         let limits = Limits { nodes: 3000, time: Duration::from_secs(5) };

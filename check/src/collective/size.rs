@@ -6,7 +6,7 @@ use super::weights::Weights;
 use crate::statement::Budget;
 
 /// The sizes of the flips of one share line.
-pub(super) struct Sizes {
+pub(super) struct FlipSizes {
     /// The weight from which on a flip has the first size.
     least: u32,
     /// `⌈ONE/k*⌉`.
@@ -16,7 +16,7 @@ pub(super) struct Sizes {
 }
 
 /// The weights that count in `T`, falling, and what limits them.
-struct Kept {
+struct CountedWeights {
     weights: Vec<u32>,
     /// `K`.
     most: usize,
@@ -24,8 +24,8 @@ struct Kept {
     last: Vec<(u32, u32)>,
 }
 
-impl Kept {
-    fn new(weights: &Weights, budget: &Budget) -> Kept {
+impl CountedWeights {
+    fn new(weights: &Weights, budget: &Budget) -> CountedWeights {
         let (mut kept, mut room, mut last): (Vec<u32>, usize, _) = (Vec::new(), 0, Vec::new());
         for (node, row) in &weights.rows {
             let left = budget.local(*node).min(budget.global);
@@ -41,7 +41,7 @@ impl Kept {
         let most = room.min(budget.global);
         keep_largest(&mut kept, most);
         kept.sort_unstable_by(|a, b| b.cmp(a));
-        Kept { weights: kept, most, last }
+        CountedWeights { weights: kept, most, last }
     }
 
     /// `k*` and `ONE − T` of one flip less, if there is one.
@@ -57,14 +57,14 @@ impl Kept {
     }
 }
 
-impl Sizes {
+impl FlipSizes {
     /// From all weights.
-    pub(super) fn new(weights: &Weights, budget: &Budget) -> Sizes {
-        let kept = Kept::new(weights, budget);
-        let Some((flips, least)) = kept.first() else { return Sizes { least: ONE, first: 0, others: 0 } };
+    pub(super) fn new(weights: &Weights, budget: &Budget) -> FlipSizes {
+        let kept = CountedWeights::new(weights, budget);
+        let Some((flips, least)) = kept.first() else { return FlipSizes { least: ONE, first: 0, others: 0 } };
         let size = |flips: usize| u32::try_from(flips).map_or(1, |flips| ONE.div_ceil(flips));
         let others = if flips < kept.most { size(flips + 1) } else { 0 };
-        Sizes { least, first: size(flips), others }
+        FlipSizes { least, first: size(flips), others }
     }
 
     /// The size of a flip of this weight.
@@ -91,7 +91,7 @@ pub(crate) struct SizePrices {
 impl SizePrices {
     /// From all weights: with these prices `T` is reached.
     pub(super) fn new(weights: &Weights, budget: &Budget) -> SizePrices {
-        let kept = Kept::new(weights, budget);
+        let kept = CountedWeights::new(weights, budget);
         let flips = kept.first().map_or(kept.most + 1, |(flips, _)| flips);
         let price = flips.checked_sub(2).and_then(|at| kept.weights.get(at)).copied().unwrap_or(0);
         let own = kept.last.iter().map(|&(node, last)| (node, last.saturating_sub(price)));

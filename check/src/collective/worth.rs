@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::line::{CollectiveClaim, Share};
-use super::size::Sizes;
+use super::size::FlipSizes;
 use super::weights::Weights;
 use crate::statement::Budget;
 
@@ -34,7 +34,7 @@ impl Worth {
 
     /// Adds a share line. There are at most [`super::line::MOST_SHARES`], so that no sum is too large.
     pub(super) fn add(&self, share: &Share, weights: &Weights, budget: &Budget) {
-        let sizes = (share.size > 0).then(|| Sizes::new(weights, budget));
+        let sizes = (share.size > 0).then(|| FlipSizes::new(weights, budget));
         for (node, row) in &weights.rows {
             let mut worth = self.row(*node as usize);
             worth.resize(row.len(), 0);

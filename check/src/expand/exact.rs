@@ -4,7 +4,7 @@ use std::ops::{Add, Mul, Sub};
 
 use dashu_int::IBig;
 
-use super::{Known, Real, Short, ShortLeaf, slope, unit};
+use super::{KnownUnit, Real, Short, ShortLeaf, slope, unit};
 use crate::core::forward::{Sent, preactivations};
 use crate::core::leaf::Target;
 use crate::core::path::Path;
@@ -190,7 +190,7 @@ pub(super) fn fill(
                     return k;
                 }
                 let (lower, upper) = (Exact(range.lower.clone()), Exact(range.upper.clone()));
-                let known = Known { k: Exact(k), z: Exact::zero(), lower, upper };
+                let known = KnownUnit { k: Exact(k), z: Exact::zero(), lower, upper };
                 let id = (l as u32, node, unit as u32);
                 let slope = length.of(slope(&known, &leaf.said(id)).0);
                 hints.slopes.push((id, slope.clone()));
@@ -207,7 +207,7 @@ pub(super) fn fill(
             let (k, z) = (&coefficients[m][j], &z[m][j]);
             let (cell, reach) = ((node, j as u32), &reach[m][j]);
             let (lower, upper) = (Exact(z - &reach.down), Exact(z + &reach.up));
-            let known = Known { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };
+            let known = KnownUnit { k: Exact(k.clone()), z: Exact(z.clone()), lower, upper };
             let mut said = leaf.said((2, node, j as u32));
             let prices = find(&leaf.short.envelopes, &cell);
             said.share = prices.map(|prices| prices.share);

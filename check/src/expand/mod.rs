@@ -47,7 +47,7 @@ impl Real for Rough {
 
 /// What is known of a hidden unit on a path.
 #[derive(Clone)]
-pub(crate) struct Known<N> {
+pub(crate) struct KnownUnit<N> {
     /// `k`: what the layers above multiply its activation by.
     pub(crate) k: N,
     /// `z'`; of no use above layer 2.
@@ -88,7 +88,7 @@ impl<N: Real> UnitHints<N> {
 }
 
 /// What is the same at every layer: the slope of a split or stable unit; `None` if the unit is free and unstable.
-fn settled<N: Real>(known: &Known<N>, said: &Said) -> Option<N> {
+fn settled<N: Real>(known: &KnownUnit<N>, said: &Said) -> Option<N> {
     let beta = || said.beta.map_or(N::zero(), N::stored);
     match said.side {
         Some(true) => Some(known.k.clone() - beta()),
@@ -100,12 +100,12 @@ fn settled<N: Real>(known: &Known<N>, said: &Said) -> Option<N> {
 }
 
 /// `S / (S − R)`.
-fn secant<N: Real>(known: &Known<N>) -> N {
+fn secant<N: Real>(known: &KnownUnit<N>) -> N {
     N::share(known.upper.clone(), known.upper.clone() - known.lower.clone())
 }
 
 /// The slope of a unit above layer 2.
-pub(crate) fn slope<N: Real>(known: &Known<N>, said: &Said) -> N {
+pub(crate) fn slope<N: Real>(known: &KnownUnit<N>, said: &Said) -> N {
     settled(known, said).unwrap_or_else(|| {
         let one = || N::stored(Stored::ONE);
         let share = if known.k < N::zero() {
@@ -123,7 +123,7 @@ pub(crate) fn slope<N: Real>(known: &Known<N>, said: &Said) -> N {
 }
 
 /// The slope of a unit of layer 3 that may have a bend by a level, and the weight of the bend.
-pub(crate) fn nested<N: Real>(known: &Known<N>, said: &Said) -> (N, N) {
+pub(crate) fn nested<N: Real>(known: &KnownUnit<N>, said: &Said) -> (N, N) {
     if settled(known, said).is_some() || known.k >= N::zero() {
         return (slope(known, said), N::zero());
     }
@@ -133,11 +133,11 @@ pub(crate) fn nested<N: Real>(known: &Known<N>, said: &Said) -> (N, N) {
 }
 
 /// Slopes and bends of a unit of layer 2.
-pub(crate) fn unit<N: Real>(known: &Known<N>, said: &Said) -> UnitHints<N> {
+pub(crate) fn unit<N: Real>(known: &KnownUnit<N>, said: &Said) -> UnitHints<N> {
     if let Some(slope) = settled(known, said) {
         return UnitHints::line(slope);
     }
-    let Known { k, z, lower, upper } = known.clone();
+    let KnownUnit { k, z, lower, upper } = known.clone();
     let (zero, one) = (N::zero, || N::stored(Stored::ONE));
     if k >= zero() {
         let share = match said.weight {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::nested_loss::{NestedLosses, NestedUse};
 use super::prices::FloatPrices;
-use super::row::Row;
+use super::row::NodeUnits;
 use crate::expand::EnvelopePrices;
 use crate::format::exact::{ExactEnvelope, ExactHints, Level, Support};
 use crate::ids::{Cell, Flip, Unit};
@@ -43,7 +43,7 @@ pub(crate) struct FloatHints {
     /// Not a hint: what these take from flips.
     pub(crate) taken: Option<NestedLosses>,
     /// What the prices of `reach` and of levels are from.
-    pub(crate) rows: Vec<Arc<Row>>,
+    pub(crate) rows: Vec<Arc<NodeUnits>>,
     pub(crate) price: FloatPrices,
     pub(crate) grid: Option<i64>,
     /// Not a hint: the flip that loses most, as far as that was looked at.

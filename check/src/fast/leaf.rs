@@ -7,10 +7,10 @@ use super::hints::{EnvelopeUse, FloatHints, LevelUse};
 use super::loss::FastLosses;
 use super::nested;
 use super::nested_loss::{NestedUse, Supports};
-use super::row::Row;
+use super::row::NodeUnits;
 use super::shared::{Bounds, Fast};
 use crate::core::path::Path;
-use crate::expand::{self, EnvelopePrices, Known, Short, ShortLeaf};
+use crate::expand::{self, EnvelopePrices, KnownUnit, Short, ShortLeaf};
 use crate::format::exact::find;
 use crate::number::{Down, Interval, Rough, Stored, Up};
 use crate::statement::{Decided, Slice, pairs};
@@ -18,7 +18,7 @@ use crate::statement::{Decided, Slice, pairs};
 /// What depends on the path only.
 pub(crate) struct Region {
     /// By place in `V(2)`.
-    rows: Vec<Arc<Row>>,
+    rows: Vec<Arc<NodeUnits>>,
     /// Clipped bounds of layers 3 and above.
     bounds: Vec<Vec<Arc<Bounds>>>,
     /// Surely no perturbation takes the path.
@@ -161,7 +161,7 @@ impl<'a> FastTarget<'a> {
     }
 
     /// The lines that bends of layer 3 rest on after some flips, from memory if those of the last leaf were the same.
-    fn supports(&mut self, decided: &Decided, rows: &[Arc<Row>]) -> Rc<Supports> {
+    fn supports(&mut self, decided: &Decided, rows: &[Arc<NodeUnits>]) -> Rc<Supports> {
         match &self.supports {
             Some((known, supports)) if known == decided => supports.clone(),
             _ => {
@@ -193,7 +193,7 @@ impl<'a> FastTarget<'a> {
                     continue;
                 }
                 let id = (l as u32, node, unit as u32);
-                let known = Known { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
+                let known = KnownUnit { k: k.rough(), z: Rough::ZERO, lower: lower.rough(), upper: upper.rough() };
                 let said = leaf.said(id);
                 let mut k = *k;
                 let level = levels.as_ref().and_then(|row| Some((row, row[unit].as_ref()?)));
@@ -246,7 +246,7 @@ impl<'a> FastTarget<'a> {
             // Where rounding hides on which side of zero a unit is, it gets no level.
             let level = said.cap.then(|| &row.levels()[unit]).filter(|known| known.below.is_some());
             said.cap = level.is_some();
-            let known = Known {
+            let known = KnownUnit {
                 k: k.rough(),
                 z: z.rough(),
                 lower: (z.lower.minus(down)).rough(),
@@ -321,7 +321,7 @@ impl<'a> FastTarget<'a> {
 
     /// Activation bounds on a path.
     fn region(&self, path: &Path) -> Region {
-        let rows: Vec<Arc<Row>> = match &self.memory {
+        let rows: Vec<Arc<NodeUnits>> = match &self.memory {
             // A split unit changes nothing at layer 2.
             Some((known, region)) if known.decided == path.decided => region.rows.clone(),
             _ => self.slice.nodes(2).iter().map(|&m| self.fast.rows.row(m, &path.decided)).collect(),

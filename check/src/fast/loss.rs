@@ -10,10 +10,10 @@ use super::hints::{EnvelopeUse, LevelUse};
 use super::nested_loss::NestedLosses;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
-use super::row::{Row, covering};
+use super::row::{NodeUnits, covering};
 use crate::ids::Flip;
 use crate::number::{
-    BendSum, Down, Interval, LevelBend, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step,
+    BendSum, DirectedBend, Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step,
 };
 use crate::statement::{Budget, Decided, Link, Slice, pairs};
 
@@ -34,7 +34,7 @@ pub(crate) struct FastLosses<'a> {
     pub(crate) linear: &'a [Vec<(usize, Interval)>],
     pub(crate) levels: &'a [Vec<LevelUse>],
     pub(crate) envelopes: &'a [Vec<EnvelopeUse>],
-    pub(crate) rows: &'a [Arc<Row>],
+    pub(crate) rows: &'a [Arc<NodeUnits>],
     /// Bends of layer 3, if there are any.
     pub(crate) nested: Option<&'a NestedLosses>,
     /// `2^grid`: what rounding of row slopes may add.
@@ -112,7 +112,7 @@ impl FastLosses<'_> {
     fn shape(&self) -> Shape {
         let bend = |m: usize, bend: &LevelUse| {
             let known = &self.rows[m].levels()[bend.unit];
-            (bend.unit, LevelBend::new(bend.weight, known.level, known.below == Some(true)))
+            (bend.unit, DirectedBend::new(bend.weight, known.level, known.below == Some(true)))
         };
         let levels = self.levels.iter().enumerate();
         Shape {
@@ -440,7 +440,7 @@ struct Shape {
     /// By place in `V(2)`.
     steep: Vec<Vec<Steep>>,
     /// By place in `V(2)`: units with bends by levels.
-    bends: Vec<Vec<(usize, LevelBend)>>,
+    bends: Vec<Vec<(usize, DirectedBend)>>,
     /// Bends by prices in all.
     envelopes: usize,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::loss::{FastLosses, Priced};
 use super::nested_loss::{NestedLevel, NestedLosses, NestedRow, NestedUse, Supports, Taken};
 use super::prices::FloatPrices;
-use super::row::{Row, covering};
+use super::row::{NodeUnits, covering};
 use super::shared::Fast;
 use crate::number::{Down, Rough, Stored, Up, set_steps, steps};
 use crate::statement::{Decided, Slice};
@@ -48,7 +48,7 @@ impl Fast<'_> {
     }
 
     fn nested_row(&self, slice: &Slice, decided: &Decided, mut afforded: impl FnMut() -> bool) -> NestedRow {
-        let rows: Vec<Arc<Row>> = slice.nodes(2).iter().map(|&m| self.rows.row(m, decided)).collect();
+        let rows: Vec<Arc<NodeUnits>> = slice.nodes(2).iter().map(|&m| self.rows.row(m, decided)).collect();
         let supports = Rc::new(Supports::new(&self.network, slice, &rows));
         let unstable = self.whole(3, slice.nodes(3)[0]);
         let unit = |(unit, (lower, upper)): (usize, &(Down, Up))| {
@@ -66,7 +66,7 @@ impl Fast<'_> {
         &self,
         slice: &Slice,
         decided: &Decided,
-        rows: &[Arc<Row>],
+        rows: &[Arc<NodeUnits>],
         supports: &Rc<Supports>,
         unit: usize,
     ) -> Option<NestedLevel> {

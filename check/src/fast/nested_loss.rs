@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
-use super::row::Row;
+use super::row::NodeUnits;
 use crate::ids::Flip;
 use crate::number::{
-    Interval, LevelBend, NestedChanges, NestedSums, Stored, SupportLine, Up, excess_share, kept_share,
+    DirectedBend, Interval, NestedChanges, NestedSums, Stored, SupportLine, Up, excess_share, kept_share,
 };
 use crate::statement::{Link, Slice, pairs};
 
@@ -51,7 +51,7 @@ impl NestedUse {
 }
 
 /// A unit of layer 2: its lines, and numbers around them.
-struct Support {
+struct SupportLines {
     line: SupportLine,
     /// Around `z'`.
     value: Interval,
@@ -62,7 +62,7 @@ struct Support {
     fall: Stored,
 }
 
-impl Support {
+impl SupportLines {
     /// Is `ω` 1?
     fn follows(&self) -> bool {
         match self.line {
@@ -85,7 +85,7 @@ const REMEMBERED: usize = 1 << 22;
 
 /// The lines of layer 2 that bends rest on, in a slice.
 pub(crate) struct Supports {
-    units: Vec<Vec<Support>>,
+    units: Vec<Vec<SupportLines>>,
     sums: NestedSums,
     /// What flips change, by place of their node: no bend and no leaf changes it.
     known: RefCell<HashMap<Flip, Rc<NestedChanges>>>,
@@ -113,17 +113,17 @@ pub(crate) enum Taken {
 
 impl Supports {
     /// The lines that are exact at the path's perturbation, by levels.
-    pub(crate) fn new(network: &FastNetwork, slice: &Slice, rows: &[Arc<Row>]) -> Supports {
-        let unit = |row: &Arc<Row>, unit: usize| {
+    pub(crate) fn new(network: &FastNetwork, slice: &Slice, rows: &[Arc<NodeUnits>]) -> Supports {
+        let unit = |row: &Arc<NodeUnits>, unit: usize| {
             let value = row.value[unit];
             if network.exact.is_linear(2, unit) {
                 let (rise, fall) = (Stored::ONE, Stored::ONE);
-                return Support { line: SupportLine::Linear, value, upper: value, rise, fall };
+                return SupportLines { line: SupportLine::Linear, value, upper: value, rise, fall };
             }
             let known = &row.levels()[unit];
             let (level, largest) = (known.level, known.largest);
             match known.below {
-                Some(below) => Support {
+                Some(below) => SupportLines {
                     line: SupportLine::Level { follows: !below, level, below },
                     value,
                     upper: Interval { lower: value.positive_part().lower, upper: known.base },
@@ -131,7 +131,7 @@ impl Supports {
                     fall: if below { Stored::ZERO } else { kept_share(level.into(), largest) },
                 },
                 // Where rounding hides the sign, the level is 0.
-                None => Support {
+                None => SupportLines {
                     line: SupportLine::Level { follows: false, level: Stored::ZERO, below: true },
                     value,
                     upper: value.positive_part(),
@@ -141,7 +141,8 @@ impl Supports {
             }
         };
         let width = network.width();
-        let units: Vec<Vec<Support>> = rows.iter().map(|row| (0..width).map(|at| unit(row, at)).collect()).collect();
+        let units: Vec<Vec<SupportLines>> =
+            rows.iter().map(|row| (0..width).map(|at| unit(row, at)).collect()).collect();
         let lines = units.iter().flatten().map(|unit| unit.line).collect();
         let weights: Vec<&[Stored]> = (0..width).map(|i| network.weights(2, i)).collect();
         let link = |link: &Link| (link.place(), link.term as usize, link.entry);
@@ -158,7 +159,7 @@ impl Supports {
         slice: &Slice,
         place: usize,
         unit: usize,
-        mut each: impl FnMut(usize, usize, &Support, Interval),
+        mut each: impl FnMut(usize, usize, &SupportLines, Interval),
     ) {
         let width = network.exact.widths[3];
         for pair in pairs(&slice.passing(2)[place]) {
@@ -211,7 +212,7 @@ impl Supports {
 pub(crate) struct NestedLosses {
     supports: Rc<Supports>,
     /// By number of the unit in `V(3)`.
-    bends: Vec<(usize, LevelBend)>,
+    bends: Vec<(usize, DirectedBend)>,
     /// The same where a bound itself is taken.
     bounds: Vec<(usize, Taken)>,
     /// By place in `V(2)` and unit: not below what a rise and what a fall lose, for each unit of change.
@@ -264,7 +265,7 @@ impl NestedLosses {
             });
         }
         let bend = |&(at, taken): &(usize, Taken)| match taken {
-            Taken::Bend { weight, level, below, .. } => Some((at, LevelBend::new(weight, level, below))),
+            Taken::Bend { weight, level, below, .. } => Some((at, DirectedBend::new(weight, level, below))),
             Taken::Rise | Taken::Fall => None,
         };
         let bends = taken.iter().filter_map(bend).collect();

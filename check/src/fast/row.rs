@@ -25,7 +25,7 @@ pub(crate) struct LevelHint {
 
 /// The units of one node.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct NodeUnits {
     /// `z'`.
     pub(crate) value: Arc<[Interval]>,
     /// Not below `U` and `V`.
@@ -113,10 +113,10 @@ pub(crate) fn covering(every: Stored, amount: Up) -> Stored {
     price
 }
 
-impl Row {
-    fn new(columns: Vec<Column>, total: usize, value: Arc<[Interval]>) -> Row {
+impl NodeUnits {
+    fn new(columns: Vec<Column>, total: usize, value: Arc<[Interval]>) -> NodeUnits {
         let width = value.len();
-        let mut row = Row {
+        let mut row = NodeUnits {
             value,
             reach: Vec::with_capacity(width),
             prices: Vec::with_capacity(width),
@@ -241,7 +241,7 @@ pub(crate) struct Rows<'a> {
     pub(super) budget: &'a Budget<'a>,
     sent: Vec<OnceLock<Sums>>,
     values: Vec<OnceLock<Arc<[Interval]>>>,
-    rows: Vec<OnceLock<Arc<Row>>>,
+    rows: Vec<OnceLock<Arc<NodeUnits>>>,
     gains: Vec<OnceLock<Arc<Gains<Stored>>>>,
 }
 
@@ -271,7 +271,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Everything about node `m`. The decided flips must not exceed the budget.
-    pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<Row> {
+    pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<NodeUnits> {
         let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some();
         let untouched = decided.flipped.is_empty() && !self.links(m).iter().any(fixed);
         if untouched {
@@ -281,7 +281,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn compute(&self, m: u32, decided: &Decided) -> Row {
+    fn compute(&self, m: u32, decided: &Decided) -> NodeUnits {
         let columns = pairs(self.links(m)).filter_map(|pair| {
             let node = pair[0].at;
             let left = decided.left(self.budget, node).unwrap_or(0);
@@ -295,7 +295,7 @@ impl<'a> Rows<'a> {
             (left > 0).then(|| Column { node, left, source: source() })
         });
         let total = decided.left_in_all(self.budget).unwrap_or(0);
-        let mut row = Row::new(columns.collect(), total, self.value(m, decided));
+        let mut row = NodeUnits::new(columns.collect(), total, self.value(m, decided));
         if self.gains.is_empty() || row.columns.iter().any(|column| matches!(column.source, Source::Summed(_))) {
             // Gains that are not shared would stay with every row.
             row.levels();
@@ -464,7 +464,7 @@ mod tests {
         let column = |left: usize, gains: &Arc<_>| Column { node: 0, left, source: source(gains) };
         let price = |x: i64| FloatPrices { every: number(x), nodes: Vec::new() };
         let select = |left: usize, every: i64| {
-            let row = Row::new(vec![column(left, &gains)], 2, Arc::new([Interval::ZERO]));
+            let row = NodeUnits::new(vec![column(left, &gains)], 2, Arc::new([Interval::ZERO]));
             row.select(0, 0, None, &price(every)).to_f64()
         };
         // Both listed, and a third could be: only a price that covers the last one says something.

@@ -30,7 +30,7 @@ use std::fmt;
 use std::ops::Neg;
 
 use super::dyadic::Dyadic;
-pub(crate) use bends::{BendSum, LevelBend};
+pub(crate) use bends::{BendSum, DirectedBend};
 pub(crate) use carry::{activate, together};
 pub use interval::Interval;
 pub(crate) use moves::Coefficients;

@@ -16,7 +16,7 @@ use crate::work::Meter;
 const PRODUCT: u64 = 4;
 
 /// What one row of a representation depends on.
-pub(super) struct Scene<'s> {
+pub(super) struct RowScene<'s> {
     pub(super) statement: &'s RangeStatement<'s>,
     pub(super) slice: Slice,
     /// The entries that are not 0, by place.
@@ -27,25 +27,25 @@ pub(super) struct Scene<'s> {
 
 /// The lines of a leaf.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LeafLines {
     pub(super) slopes: BTreeMap<UnitPlace, Interval>,
     pub(super) prices: BTreeMap<UnitPlace, Interval>,
 }
 
-impl<'s> Scene<'s> {
+impl<'s> RowScene<'s> {
     pub(super) fn new(
         statement: &'s RangeStatement<'s>,
         top: usize,
         target: u32,
         meter: &Meter,
-    ) -> Result<Scene<'s>, Reason> {
+    ) -> Result<RowScene<'s>, Reason> {
         let slice = statement.network.slice(top, target);
         meter.spend(slice.steps())?;
         let rows: Vec<Vec<(u32, Stored)>> = slice.nodes(1).iter().map(|&node| row(statement.graph, node)).collect();
         meter.spend(rows.iter().map(|row| row.len() as u64).sum())?;
         let of = |l: usize| slice.nodes(l).iter().map(|&node| statement.units(l, node, meter)).collect();
         let units = (2..top).map(of).collect::<Result<_, Reason>>()?;
-        Ok(Scene { statement, slice, rows, units })
+        Ok(RowScene { statement, slice, rows, units })
     }
 
     /// Entries of the neighbourhood times numbers that each changes.
@@ -57,7 +57,7 @@ impl<'s> Scene<'s> {
     /// Bounds of the pre-activations of the target itself, whatever is changed.
     pub(super) fn ends(&self, meter: &Meter) -> Result<Vec<Interval>, Reason> {
         let width = self.statement.network.width(self.slice.top());
-        let (path, lines) = (RangePath::default(), Lines::default());
+        let (path, lines) = (RangePath::default(), LeafLines::default());
         let least = |unit: usize, sign: Stored| {
             let mut top = vec![Interval::ZERO; width];
             top[unit] = sign.into();
@@ -74,7 +74,7 @@ impl<'s> Scene<'s> {
     pub(super) fn bound(
         &self,
         path: &RangePath,
-        lines: &Lines,
+        lines: &LeafLines,
         top: Vec<Interval>,
         meter: &Meter,
     ) -> Result<Down, Reason> {
@@ -118,7 +118,7 @@ impl<'s> Scene<'s> {
         &self,
         l: usize,
         path: &RangePath,
-        lines: &Lines,
+        lines: &LeafLines,
         on_outputs: &[Interval],
         constant: &mut Down,
     ) -> Vec<Interval> {
@@ -218,7 +218,7 @@ impl RangeStatement<'_> {
         if let Some(units) = kept.get() {
             return Ok(units.clone());
         }
-        let scene = Scene::new(self, l, node, meter)?;
+        let scene = RowScene::new(self, l, node, meter)?;
         let units = Arc::new(scene.ends(meter)?);
         meter.keep(16 * units.len() as u64 + 64)?;
         Ok(kept.get_or_init(|| units).clone())

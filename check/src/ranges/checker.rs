@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::bound::{Lines, Scene};
+use super::bound::{LeafLines, RowScene};
 use super::forward::Changed;
 use super::path::{RangePath, UnitPlace};
 use super::statement::RangeStatement;
@@ -62,7 +62,7 @@ impl<'a> RangeChecker<'a> {
             return Err(Reason::Reference("label").into());
         }
         let meter = self.work.line();
-        let scene = Scene::new(self.statement, network.depth(), proof.id, &meter)?;
+        let scene = RowScene::new(self.statement, network.depth(), proof.id, &meter)?;
         meter.allow(network.classes(), scene.size());
         match &proof.claim {
             RangeClaim::Robust(trees) => self.robust(&scene, proof, trees, &meter),
@@ -74,7 +74,7 @@ impl<'a> RangeChecker<'a> {
     /// the predicted one.
     fn robust(
         &self,
-        scene: &Scene,
+        scene: &RowScene,
         proof: &RangeNodeProof,
         trees: &[RangeClassProof],
         meter: &Meter,
@@ -106,7 +106,7 @@ impl<'a> RangeChecker<'a> {
 
     fn witness(
         &self,
-        scene: &Scene,
+        scene: &RowScene,
         proof: &RangeNodeProof,
         witness: &RangeWitness,
         meter: &Meter,
@@ -152,7 +152,7 @@ impl<'a> RangeChecker<'a> {
 
 /// The logits after some changes: between floats, and exactly where these leave a sign open.
 struct Logits<'a> {
-    scene: &'a Scene<'a>,
+    scene: &'a RowScene<'a>,
     changes: &'a [Changed<'a>],
     rounded: Option<Vec<Interval>>,
     exact: std::cell::OnceCell<Vec<Dyadic>>,
@@ -160,7 +160,7 @@ struct Logits<'a> {
 
 impl<'a> Logits<'a> {
     fn new(
-        scene: &'a Scene<'a>,
+        scene: &'a RowScene<'a>,
         changes: &'a [Changed<'a>],
         exact_only: bool,
         meter: &Meter,
@@ -189,9 +189,9 @@ impl<'a> Logits<'a> {
 }
 
 /// The lines that a leaf states.
-fn read_lines(scene: &Scene, path: &RangePath, stated: &RangeLines, meter: &Meter) -> Result<Lines, Reason> {
+fn read_lines(scene: &RowScene, path: &RangePath, stated: &RangeLines, meter: &Meter) -> Result<LeafLines, Reason> {
     meter.spend(256 * (stated.slopes.len() + stated.prices.len()) as u64)?;
-    let mut lines = Lines::default();
+    let mut lines = LeafLines::default();
     for (name, list, lines) in
         [("slopes", &stated.slopes, &mut lines.slopes), ("prices", &stated.prices, &mut lines.prices)]
     {

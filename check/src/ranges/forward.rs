@@ -1,12 +1,12 @@
 //! The network after some changes, exactly and between floats.
 
-use super::bound::Scene;
+use super::bound::RowScene;
 use crate::number::{Dyadic, Interval, Stored};
 use crate::verdict::Reason;
 use crate::work::Meter;
 
 /// What an evaluation needs of a number.
-pub(super) trait Value: Clone {
+pub(super) trait Arithmetic: Clone {
     fn of(x: Stored) -> Self;
     fn exact(x: &Dyadic) -> Self;
     /// Adds `a x`.
@@ -14,7 +14,7 @@ pub(super) trait Value: Clone {
     fn activate(&mut self);
 }
 
-impl Value for Interval {
+impl Arithmetic for Interval {
     fn of(x: Stored) -> Interval {
         x.into()
     }
@@ -32,7 +32,7 @@ impl Value for Interval {
     }
 }
 
-impl Value for Dyadic {
+impl Arithmetic for Dyadic {
     fn of(x: Stored) -> Dyadic {
         x.exact()
     }
@@ -59,9 +59,9 @@ pub(super) struct Changed<'a> {
     pub(super) value: &'a Dyadic,
 }
 
-impl Scene<'_> {
+impl RowScene<'_> {
     /// The pre-activations of the target after some changes.
-    pub(super) fn forward<N: Value>(&self, changes: &[Changed], meter: &Meter) -> Result<Vec<N>, Reason> {
+    pub(super) fn forward<N: Arithmetic>(&self, changes: &[Changed], meter: &Meter) -> Result<Vec<N>, Reason> {
         let network = &self.statement.network;
         let first = network.layer(1);
         let mut messages: Vec<Vec<N>> = Vec::with_capacity(self.rows.len());

@@ -1,6 +1,6 @@
 //! Trees whose leaves are about all admissible changes.
 
-use super::bound::Scene;
+use super::bound::RowScene;
 use super::budget::value_in;
 use super::path::{EntryPlace, RangePath, UnitPlace};
 use crate::format::{LARGEST_TREE, LONGEST_PATH, RangeStep};
@@ -17,7 +17,7 @@ const LONGEST_VALUE: usize = 256;
 
 impl RangePath {
     /// Both sides of a split.
-    fn split(&self, scene: &Scene, step: &RangeStep) -> Result<[RangePath; 2], Reason> {
+    fn split(&self, scene: &RowScene, step: &RangeStep) -> Result<[RangePath; 2], Reason> {
         let (mut first, mut second) = (self.clone(), self.clone());
         match step {
             &RangeStep::Unit(l, node, unit) => {
@@ -53,7 +53,7 @@ impl RangePath {
     }
 }
 
-impl Scene<'_> {
+impl RowScene<'_> {
     /// A hidden unit of the neighbourhood that has an activation.
     pub(super) fn unit(&self, unit: Unit) -> Result<UnitPlace, Reason> {
         let l = unit.0 as usize;

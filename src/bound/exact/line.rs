@@ -11,12 +11,12 @@ pub(super) struct Line {
     pub(super) base: Dyadic,
     pub(super) rise: Dyadic,
     pub(super) fall: Dyadic,
-    pub(super) kink: Kink,
+    pub(super) kink: ExactKink,
 }
 
 /// The part of a line that is not linear in the rise and the fall.
 #[derive(Clone, Debug)]
-pub(super) enum Kink {
+pub(super) enum ExactKink {
     /// The line is straight on both sides of the anchor.
     None,
     /// The capped bound (see [`crate::bound::line::capped`]) times a weight that is not positive.
@@ -40,7 +40,7 @@ pub(super) enum Kink {
 impl Line {
     /// One slope for rise and fall.
     pub(super) fn straight(base: Dyadic, slope: Dyadic) -> Line {
-        Line { base, rise: slope.clone(), fall: slope, kink: Kink::None }
+        Line { base, rise: slope.clone(), fall: slope, kink: ExactKink::None }
     }
 
     /// `φ(g)`.
@@ -48,12 +48,12 @@ impl Line {
         let slope = if g.sign() == Ordering::Greater { &self.rise } else { &self.fall };
         let straight = slope * g;
         match &self.kink {
-            Kink::None => straight,
-            Kink::Capped { weight, level, below } => {
+            ExactKink::None => straight,
+            ExactKink::Capped { weight, level, below } => {
                 let moved = if *below { (g - level).relu() } else { g.clone().max(-level.clone()) };
                 &straight + &(weight * &moved)
             }
-            Kink::Itself { weight, anchor } => {
+            ExactKink::Itself { weight, anchor } => {
                 let moved = &(anchor + g).relu() - &anchor.clone().relu();
                 &straight + &(weight * &moved)
             }
@@ -63,12 +63,12 @@ impl Line {
     /// Slopes for rise and fall that lie under `φ`: relu changes by at most what its argument does.
     pub(super) fn slopes(&self) -> (Dyadic, Dyadic) {
         match &self.kink {
-            Kink::None => (self.rise.clone(), self.fall.clone()),
-            Kink::Capped { weight, .. } => (&self.rise + weight, self.fall.clone()),
-            Kink::Itself { weight, .. } if weight.sign() == Ordering::Greater => {
+            ExactKink::None => (self.rise.clone(), self.fall.clone()),
+            ExactKink::Capped { weight, .. } => (&self.rise + weight, self.fall.clone()),
+            ExactKink::Itself { weight, .. } if weight.sign() == Ordering::Greater => {
                 (self.rise.clone(), &self.fall + weight)
             }
-            Kink::Itself { weight, .. } => (&self.rise + weight, self.fall.clone()),
+            ExactKink::Itself { weight, .. } => (&self.rise + weight, self.fall.clone()),
         }
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn anchored(a: &Dyadic, z: &Dyadic, r: &Dyadic, s: &Dyadic) -> Line {
         let alpha = corrected(ratio(s, &width), below, f64::next_up, 1.0);
         (a * &alpha.into(), Dyadic::ZERO)
     };
-    Line { base, rise, fall, kink: Kink::None }
+    Line { base, rise, fall, kink: ExactKink::None }
 }
 
 /// `w` of the chord and the rest of the bound that is exact at the anchor, for a coefficient that is not positive
@@ -140,12 +140,12 @@ pub(super) fn mixed(w: f64, level: f64, a: &Dyadic, z: &Dyadic, r: &Dyadic, s: &
             base: &(&at_chord * &w) + &(&base * &rest),
             rise: &part + &(&rise * &rest),
             fall: &part + &(&fall * &rest),
-            kink: Kink::None,
+            kink: ExactKink::None,
         };
     }
     let weight = a * &rest;
     let base = &(&at_chord * &w) + &(&weight * &z.clone().relu());
-    let kink = Kink::Capped { weight, level: level.into(), below: z.sign() == Ordering::Less };
+    let kink = ExactKink::Capped { weight, level: level.into(), below: z.sign() == Ordering::Less };
     Line { base, rise: part.clone(), fall: part, kink }
 }
 

@@ -12,7 +12,7 @@ use crate::problem::matrix::PatternRows;
 
 use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
 
-use super::line::{Kink, Line};
+use super::line::{ExactKink, Line};
 use super::{BranchLines, Permitted, exact_change};
 
 /// Attributes between two looks at the clock.
@@ -20,7 +20,7 @@ const LOOK: usize = 64;
 
 /// A flip of the slice's `n`-th node: `sign` is `+1` if it adds the attribute, `−1` if it removes it.
 #[derive(Clone, Copy)]
-struct Candidate {
+struct SignedFlip {
     n: usize,
     attribute: usize,
     sign: f64,
@@ -53,7 +53,7 @@ impl ExactProblem<'_> {
         let rounded = Rounded::all(units);
         // A comparison with NaN is false: nothing is ruled out.
         let hopeless = |most: f64| most <= 0.0 || most < least;
-        let mut found: Vec<(Dyadic, Candidate)> = Vec::new();
+        let mut found: Vec<(Dyadic, SignedFlip)> = Vec::new();
         self.flips(
             budget,
             lines,
@@ -75,7 +75,7 @@ impl ExactProblem<'_> {
         let mut left: Vec<usize> = nodes.iter().map(|&node| decided.local(budget, node).unwrap_or(0)).collect();
         let mut total = Dyadic::ZERO;
         let mut flips = Vec::new();
-        for (loss, Candidate { n, attribute, .. }) in found {
+        for (loss, SignedFlip { n, attribute, .. }) in found {
             if flips.len() == global {
                 break;
             }
@@ -96,7 +96,7 @@ impl ExactProblem<'_> {
         lines: &BranchLines,
         slopes: &[Option<NodeSlopes>],
         least: impl Fn(usize) -> f64,
-        mut each: impl FnMut(Candidate, f64),
+        mut each: impl FnMut(SignedFlip, f64),
     ) -> Option<()> {
         let layer = &self.network.layers()[0];
         let mut row = Vec::new();
@@ -115,7 +115,7 @@ impl ExactProblem<'_> {
                 if let Some(sign) = permitted.sign(attribute) {
                     row.clear();
                     row.extend(layer.weights_of(attribute));
-                    each(Candidate { n, attribute, sign }, slopes.most(&row, sign));
+                    each(SignedFlip { n, attribute, sign }, slopes.most(&row, sign));
                 }
             }
         }
@@ -147,7 +147,7 @@ impl ExactProblem<'_> {
             lines,
             slopes,
             |_| floor.get(),
-            |Candidate { n, attribute, .. }, most| {
+            |SignedFlip { n, attribute, .. }, most| {
                 if n != at {
                     close_row(&mut row, nodes[at]);
                     at = n;
@@ -179,7 +179,7 @@ impl ExactProblem<'_> {
                 return 0.0;
             }
             let sign = if present { -1.0 } else { 1.0 };
-            let loss = self.loss(Candidate { n, attribute, sign }, units);
+            let loss = self.loss(SignedFlip { n, attribute, sign }, units);
             if loss.sign() != Ordering::Greater {
                 return 0.0;
             }
@@ -190,7 +190,7 @@ impl ExactProblem<'_> {
     }
 
     /// By how much the bound falls with a flip.
-    fn loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Option<Line>]) -> Dyadic {
+    fn loss(&self, SignedFlip { n, attribute, sign }: SignedFlip, units: &[Option<Line>]) -> Dyadic {
         let layer = &self.network.layers()[0];
         let width = layer.outputs();
         sum(self.slice.reaching(n).flat_map(|(_, m, entries)| {
@@ -204,7 +204,7 @@ impl ExactProblem<'_> {
     }
 
     /// A float that is not below the loss of a flip, kinks included.
-    fn rounded_loss(&self, Candidate { n, attribute, sign }: Candidate, units: &[Rounded]) -> f64 {
+    fn rounded_loss(&self, SignedFlip { n, attribute, sign }: SignedFlip, units: &[Rounded]) -> f64 {
         let layer = &self.network.layers()[0];
         let width = layer.outputs();
         let (mut value, mut size, mut terms) = (0.0, 0.0, 0);
@@ -236,7 +236,7 @@ impl ExactProblem<'_> {
                 let exact = Dyadic::from(a);
                 for (j, line) in units[m * width..][..width].iter().enumerate() {
                     let Some(line) = line else { continue };
-                    counts |= !matches!(line.kink, Kink::None);
+                    counts |= !matches!(line.kink, ExactKink::None);
                     let (rise, fall) = line.slopes();
                     let (rise, fall) = if a > 0.0 { (rise, fall) } else { (fall, rise) };
                     up.add(0, k * width + j, &(&rise * &exact));
@@ -283,7 +283,7 @@ enum KinkKind {
 impl Rounded {
     /// All lines, if some have kinks and floats can judge them at all.
     fn all(units: &[Option<Line>]) -> Option<Vec<Rounded>> {
-        if units.iter().flatten().all(|line| matches!(line.kink, Kink::None)) {
+        if units.iter().flatten().all(|line| matches!(line.kink, ExactKink::None)) {
             return None;
         }
         let rounded: Vec<Rounded> =
@@ -295,12 +295,14 @@ impl Rounded {
 
     fn of(line: &Line) -> Rounded {
         let (kind, weight, place) = match &line.kink {
-            Kink::None => (KinkKind::None, 0.0, 0.0),
-            Kink::Capped { weight, level, below: true } => {
+            ExactKink::None => (KinkKind::None, 0.0, 0.0),
+            ExactKink::Capped { weight, level, below: true } => {
                 (KinkKind::CappedBelow, weight.approximate(), level.approximate())
             }
-            Kink::Capped { weight, level, .. } => (KinkKind::CappedAbove, weight.approximate(), level.approximate()),
-            Kink::Itself { weight, anchor } => (KinkKind::Itself, weight.approximate(), anchor.approximate()),
+            ExactKink::Capped { weight, level, .. } => {
+                (KinkKind::CappedAbove, weight.approximate(), level.approximate())
+            }
+            ExactKink::Itself { weight, anchor } => (KinkKind::Itself, weight.approximate(), anchor.approximate()),
         };
         Rounded { rise: line.rise.approximate(), fall: line.fall.approximate(), weight, place, kind }
     }

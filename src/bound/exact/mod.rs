@@ -19,7 +19,7 @@ use crate::problem::objective::Objective;
 use crate::bound::relaxed::Relaxation;
 use crate::problem::exact::{ExactMatrix, ExactProblem, sum};
 
-use line::{Kink, Line, anchored, chord, intercept, mixed, paper};
+use line::{ExactKink, Line, anchored, chord, intercept, mixed, paper};
 
 /// The lines of a bound, and the branch of a search that it holds in.
 #[derive(Clone, Copy)]
@@ -112,7 +112,7 @@ impl ExactProblem<'_> {
                 };
             }
             First::Itself(_) => {
-                let kink = Kink::Itself { weight: a.clone(), anchor: z.clone() };
+                let kink = ExactKink::Itself { weight: a.clone(), anchor: z.clone() };
                 let base = a * &z.clone().relu();
                 return Line { base, rise: Dyadic::ZERO, fall: Dyadic::ZERO, kink };
             }

@@ -38,7 +38,7 @@ impl RowSlopes {
 }
 
 /// A flip of a row and what it loses where the entry is 1.
-struct Candidate {
+struct ExactLoss {
     loss: Dyadic,
     attribute: u32,
 }
@@ -48,8 +48,8 @@ struct ExactMenu {
     losses: Vec<Option<Dyadic>>,
     /// How many of the best flips are additions.
     additions: Vec<usize>,
-    added: Vec<Candidate>,
-    removed: Vec<Candidate>,
+    added: Vec<ExactLoss>,
+    removed: Vec<ExactLoss>,
 }
 
 impl ExactMenu {
@@ -148,9 +148,9 @@ impl ExactProblem<'_> {
             let attribute = d as u32;
             match permitted.sign(d) {
                 Some(1.0) => {
-                    added.push(Candidate { loss: slopes.loss(weights(d).iter(), Ordering::Greater), attribute });
+                    added.push(ExactLoss { loss: slopes.loss(weights(d).iter(), Ordering::Greater), attribute });
                 }
-                Some(_) => removed.push(Candidate { loss: slopes.loss(weights(d).iter(), Ordering::Less), attribute }),
+                Some(_) => removed.push(ExactLoss { loss: slopes.loss(weights(d).iter(), Ordering::Less), attribute }),
                 None => {}
             }
         }

@@ -4,7 +4,7 @@ use super::{Stored, Up};
 
 /// A bend by a level.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LevelBend {
+pub(crate) struct DirectedBend {
     /// `c`.
     pub(super) weight: f64,
     /// `T`.
@@ -13,10 +13,10 @@ pub(crate) struct LevelBend {
     pub(super) below: bool,
 }
 
-impl LevelBend {
+impl DirectedBend {
     /// Of a weight and a level that are not negative.
-    pub(crate) fn new(weight: Stored, level: Stored, below: bool) -> LevelBend {
-        LevelBend { weight: weight.0.max(0.0), level: level.0.max(0.0), below }
+    pub(crate) fn new(weight: Stored, level: Stored, below: bool) -> DirectedBend {
+        DirectedBend { weight: weight.0.max(0.0), level: level.0.max(0.0), below }
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct BendSum {
 impl BendSum {
     /// Adds a bend with its change.
     #[inline]
-    pub(super) fn add(&mut self, bend: &LevelBend, g: f64) {
+    pub(super) fn add(&mut self, bend: &DirectedBend, g: f64) {
         let taken = if bend.below { (g - bend.level).max(0.0) } else { g.max(-bend.level) };
         self.value += bend.weight * taken;
         self.size += bend.weight * g.abs();
@@ -44,7 +44,13 @@ impl BendSum {
 
     /// Adds the bends of a node's units whose weights are given, along an entry: changes `±entry·weight`.
     #[inline]
-    pub(crate) fn add_node(&mut self, bends: &[(usize, LevelBend)], weights: &[Stored], entry: Stored, present: bool) {
+    pub(crate) fn add_node(
+        &mut self,
+        bends: &[(usize, DirectedBend)],
+        weights: &[Stored],
+        entry: Stored,
+        present: bool,
+    ) {
         let entry = if present { -entry.0 } else { entry.0 };
         bends.iter().for_each(|(unit, bend)| self.add(bend, entry * weights[*unit].0));
     }

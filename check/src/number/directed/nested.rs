@@ -1,6 +1,6 @@
 //! Changes of the affine bounds of layer 3 by a flip (`FORMAT.md` §4, rule 5′), with a bound of their error.
 
-use super::{BendSum, Down, Interval, LevelBend, Stored, Up};
+use super::{BendSum, DirectedBend, Down, Interval, Stored, Up};
 
 /// The lines of a unit of layer 2 that the bounds of layer 3 rest on.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl SupportLine {
 
 /// A pair of nodes of layers 3 and 2.
 #[derive(Clone, Debug)]
-struct Pair {
+struct NodePair {
     /// Place in `V(3)`.
     above: usize,
     /// Terms and their entries.
@@ -49,7 +49,7 @@ pub(crate) struct NestedSums {
     /// Units of layers 2 and 3.
     widths: [usize; 2],
     /// By place in `V(2)`.
-    pairs: Vec<Vec<Pair>>,
+    pairs: Vec<Vec<NodePair>>,
     /// Units of layer 3.
     count: usize,
     /// The weights of layer 2, term by term: positive and negative parts.
@@ -80,14 +80,14 @@ impl NestedSums {
             }
         }
         let parts = [flat.iter().map(|w| w.max(0.0)).collect(), flat.iter().map(|w| w.min(0.0)).collect()];
-        let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); lines.len() / inputs.max(1)];
+        let mut pairs: Vec<Vec<NodePair>> = vec![Vec::new(); lines.len() / inputs.max(1)];
         let mut largest_entry: f64 = 0.0;
         for (above, row) in passing.iter().enumerate() {
             for &(below, term, entry) in row {
                 largest_entry = largest_entry.max(entry.0.abs());
                 match pairs[below].last_mut().filter(|pair| pair.above == above) {
                     Some(pair) => pair.entries.push((term, entry.0)),
-                    None => pairs[below].push(Pair { above, entries: vec![(term, entry.0)] }),
+                    None => pairs[below].push(NodePair { above, entries: vec![(term, entry.0)] }),
                 }
             }
         }
@@ -118,7 +118,7 @@ impl NestedSums {
                 })
                 .collect();
             let mut sent = [Vec::new(), Vec::new()];
-            for Pair { above, entries } in &self.pairs[node] {
+            for NodePair { above, entries } in &self.pairs[node] {
                 let sums = &mut sums[above * outputs..][..outputs];
                 if let &[(term, entry)] = &entries[..] {
                     // Through a negative entry positive weights count as negative ones. Sums are kept per term only
@@ -176,7 +176,7 @@ impl NestedChanges {
     }
 
     /// Not below what bends take, `Σ c·max(G − T, 0)` and `Σ c·max(G, −T)`: a bend of the unit at each place.
-    pub(crate) fn taken(&self, bends: &[(usize, LevelBend)]) -> Up {
+    pub(crate) fn taken(&self, bends: &[(usize, DirectedBend)]) -> Up {
         let mut sum = BendSum::default();
         bends.iter().for_each(|(at, bend)| sum.add(bend, self.sums[*at]));
         sum.upper_within(self.error)

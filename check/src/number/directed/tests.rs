@@ -507,13 +507,13 @@ fn bends_take_at_least_what_they_take() {
             if plain { Stored::new(random.below(1 << 30) as f64 / (1 << 29) as f64 - 0.9) } else { random.stored() }
         };
         let entry = number();
-        let bends: Vec<(usize, LevelBend)> = (0..count)
-            .map(|unit| (unit, LevelBend::new(number().size(), number().size(), number().is_positive())))
+        let bends: Vec<(usize, DirectedBend)> = (0..count)
+            .map(|unit| (unit, DirectedBend::new(number().size(), number().size(), number().is_positive())))
             .collect();
         let weights: Vec<Stored> = (0..count).map(|_| number()).collect();
         let present = number().is_positive();
         let change = |w: Stored| if present { -&(&entry.exact() * &w.exact()) } else { &entry.exact() * &w.exact() };
-        let taken = |bend: &LevelBend, g: Dyadic| {
+        let taken = |bend: &DirectedBend, g: Dyadic| {
             let (weight, level) = (exact(bend.weight), exact(bend.level));
             let bent = if bend.below { (&g - &level).positive_part() } else { &(&g + &level).positive_part() - &level };
             &weight * &bent
