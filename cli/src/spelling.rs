@@ -87,7 +87,8 @@ pub fn left_over(word: &str, command: &Command, said: &[&str]) -> Report {
 }
 
 /// What other programs call our options.
-const SYNONYMS: [(&str, &str); 20] = [
+const SYNONYMS: [(&str, &str); 21] = [
+    ("--bfloat16", "--deployed float32 --unit-roundoff 2^-8"),
     ("--eps", "--epsilon"),
     ("--float32", "--deployed float32"),
     ("--graphs", "--nodes (by the numbers of graphs, where these are classified)"),
@@ -126,7 +127,7 @@ pub fn meant(command: &Command, option: &str) -> Option<String> {
 }
 
 /// What is said by something else than an option of a similar name: the option of the same command by which it is said, and the words.
-const OTHERWISE: [(&[&str], &str, &str); 5] = [
+const OTHERWISE: [(&[&str], &str, &str); 6] = [
     (
         &["--remove", "--remove-edges", "--removals", "--edge-removals"],
         "--edges",
@@ -152,6 +153,11 @@ const OTHERWISE: [(&[&str], &str, &str); 5] = [
         &["--labels", "--label"],
         "--class",
         "`--class labels` says that a node is to keep its label; labels themselves are an array of the graph's file (`y`)",
+    ),
+    (
+        &["--labels"],
+        "--labelled",
+        "--labelled names the nodes whose labels are used; labels themselves are an array of the graph's file (`y`)",
     ),
 ];
 

@@ -10,6 +10,7 @@ use gcnproof_results::record::edges::EdgeBudgetRecord;
 use gcnproof_results::record::joint::JointRun;
 use miette::{Report, Result, miette};
 
+use super::flips::nothing_to_attack;
 use super::question::{Answered, NodeQuestion, Prove};
 use super::scope::instead;
 
@@ -63,6 +64,17 @@ impl Answered for Joint {
 
     fn radius_description(question: &NodeQuestion<Joint>, _: usize) -> Description {
         Joint::description(question)
+    }
+
+    fn note(question: &NodeQuestion<Joint>) -> Option<String> {
+        let flips = nothing_to_attack(&question.budget.flips);
+        let edges = question.budget.edges.locals().iter().all(|&e| e == 0);
+        match (flips, edges) {
+            (Some(nothing), true) => Some(nothing),
+            (Some(_), false) => Some("note: no attribute can be flipped: only changes of edges are decided".into()),
+            (None, true) => Some("note: no edge can be changed: only flips of attributes are decided".into()),
+            (None, false) => None,
+        }
     }
 
     fn check_proofs(_: &NodeQuestion<Joint>) -> Result<()> {

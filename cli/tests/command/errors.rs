@@ -1645,12 +1645,23 @@ fn newer_attackers_are_told_in_their_words() {
     let told = bench.done("radius categories.npz plain.npz --max-Q 1 --deployed float32");
     assert!(told.contains("largest certified Q            -       -") && !told.contains("0.00"), "{told}");
     let told = bench.json("radius categories.npz plain.npz --max-Q 1 --deployed float32 --format json");
-    assert_eq!(told["summary"]["certified_q"]["mean"], Value::Null, "{}", told["summary"]);
+    assert_eq!(told["summary"]["certified"]["mean"], Value::Null, "{}", told["summary"]);
     // Graphs are explained by their numbers, and --node says what it means there.
     bench.done("explain graphs.npz readout.safetensors --graph 0");
     let noted = joined(&bench.run("explain graphs.npz readout.safetensors --node 0").stderr);
     assert!(noted.contains("about graph 0, as --graph 0 says it"), "{noted}");
     assert!(bench.done("explain --help").contains("--graph"));
+    let message = bench.refused("certify graphs.npz readout.safetensors -Q 1 --labelled 9", 2);
+    assert!(message.contains("there is no graph 9"), "{message}");
+    // Half an attacker, and none.
+    for (options, said) in [
+        ("-q 0 -e 1", "no attribute can be flipped"),
+        ("-q 1 -e 0", "no edge can be changed"),
+        ("-q 0 -e 0", "nothing can be attacked"),
+    ] {
+        let done = bench.run(&format!("certify small.npz plain.npz -Q 1 --edges remove -E 1 {options}"));
+        assert!(done.status.success() && joined(&done.stderr).contains(said), "{options}: {}", joined(&done.stderr));
+    }
     // Nothing can be moved by nothing.
     let noted = joined(&bench.run("certify small.npz plain.npz -Q 1 --epsilon 0").stderr);
     assert!(noted.contains("nothing can be attacked: attributes are moved by at most 0"), "{noted}");
