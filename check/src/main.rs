@@ -156,7 +156,7 @@ fn run() -> Result<Outcome, String> {
         let found = expand_file(&graph, &model, &options, proofs, to)?;
         before = format!("written out     {found}: {}\n", to.display());
     }
-    let reader = open_proofs(proofs)?;
+    let reader = open_proofs(proofs, options.question.as_ref())?;
     let summary = Box::new(check(&graph, &model, &options, reader, |_| {}));
     let verified = (verified && summary.checked)
         .then(|| verify(&graph, &model, &options, proofs, &summary, sample))

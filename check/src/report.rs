@@ -250,13 +250,19 @@ impl Summary {
         let (nodes, attributes) = (self.nodes as u64, self.attributes as u64);
         let room = Room::new(budget, nodes, attributes);
         let local = self.flips_at_node(budget);
-        writeln!(f, "{start:<12}Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?;
+        match self.categories {
+            true => writeln!(f, "{start:<12}Q = {} changes of categories in all, {local}", budget.global)?,
+            false => {
+                writeln!(f, "{start:<12}Q = {} flips in all, {local}, direction {}", budget.global, budget.direction)?
+            }
+        }
+        let flip = if self.categories { "change" } else { "flip" };
         let frozen = &budget.frozen_attributes;
         let void = budget.global == 0 || room.sum == 0 || frozen.len() as u64 >= attributes;
         if void || (self.void && start == STATED) {
             writeln!(
                 f,
-                "            no flip at all is permitted: this says only which class a {} has without flips",
+                "            no {flip} at all is permitted: this says only which class a {} has without {flip}s",
                 self.target()
             )?;
         }
@@ -264,7 +270,7 @@ impl Summary {
             let first: Vec<String> = frozen.iter().take(SHOWN.1).map(ToString::to_string).collect();
             let more = if frozen.len() > SHOWN.1 { ", …" } else { "" };
             let count = plural(frozen.len() as u128, "frozen attribute");
-            writeln!(f, "            {count}, which no flip may touch: {}{more}", first.join(", "))?;
+            writeln!(f, "            {count}, which no {flip} may touch: {}{more}", first.join(", "))?;
         }
         Ok(())
     }
@@ -294,7 +300,8 @@ impl Summary {
             (Local::Uniform(q), _) => format!("q = {q} per node"),
             (Local::PerNode(_), Some(smallest)) if smallest == room.largest => format!("q = {smallest} for all nodes"),
             (Local::PerNode(_), smallest) => {
-                let (sum, smallest) = (plural(room.sum, "flip"), smallest.unwrap_or(0));
+                let flip = if self.categories { "change" } else { "flip" };
+                let (sum, smallest) = (plural(room.sum, flip), smallest.unwrap_or(0));
                 format!("q = {smallest} to {} per node (room for {sum} in all)", room.largest)
             }
         }
@@ -317,17 +324,18 @@ impl Summary {
     /// What a file says, for whom has not asked.
     fn sentence(&self, stated: &Stated) -> String {
         let flips = |budget: &BudgetStatement| {
-            let kind = match budget.direction {
-                Direction::Both => "flipped",
-                Direction::Add => "added",
-                Direction::Remove => "removed",
+            let kind = match (self.categories, budget.direction) {
+                (true, _) => "categories are changed",
+                (false, Direction::Both) => "attributes are flipped",
+                (false, Direction::Add) => "attributes are added",
+                (false, Direction::Remove) => "attributes are removed",
             };
             let frozen = match budget.frozen_attributes.len() as u128 {
                 0 => String::new(),
                 count => format!(", none of them among {}", plural(count, "frozen attribute")),
             };
             let (global, local) = (budget.global, self.flips_at_node(budget));
-            format!("whatever attributes are {kind}, at most {global} in all ({local}{frozen})")
+            format!("whatever {kind}, at most {global} in all ({local}{frozen})")
         };
         let class = match stated.classes() {
             Convention::Predicted => "its predicted class",

@@ -64,7 +64,7 @@ pub struct Certify {
     local: LocalArguments,
     #[command(flatten)]
     ranges: RangeArguments,
-    /// With --edges: removed edges in all
+    /// With --edges: changed edges in all
     #[arg(
         short = 'E',
         long = "edges-global",
@@ -160,7 +160,7 @@ impl Certify {
     }
 
     fn flip(self) -> Result<u8> {
-        let global = self.global.ok_or_else(how_many_flips)?;
+        let global = self.global.ok_or_else(|| how_many_flips(self.ranges.wanted()))?;
         let (graph, network, identity, part) = self.input.read_or_part(self.ranges.wanted())?;
         let ids = Ids::new(&graph, part.as_ref());
         refuse_logits(part.as_ref(), &self.logits)?;
@@ -289,8 +289,15 @@ impl Certify {
     }
 }
 
-/// Nobody has said how many attributes may be flipped.
-pub fn how_many_flips() -> Report {
+/// Nobody has said how many attributes may be flipped, or moved.
+pub fn how_many_flips(moved: bool) -> Report {
+    if moved {
+        return miette!(
+            help = "add -Q and a number, such as -Q 12; -q is the most at one node (1% of its attributes if you do not say): \
+                    `-Q 1000000000 -q 100%` moves all of them at once",
+            "how many attributes may the attacker move in all?"
+        );
+    }
     miette!(
         help = "add -Q and a number, such as -Q 12; -q is the most at one node (1% of its attributes if you do not say); for \
                 removed edges: --edges remove -E 5",

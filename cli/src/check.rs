@@ -92,7 +92,7 @@ impl Check {
             })?;
             note!("written out: {found}: {}", to.display());
         }
-        let reader = open(&self.proofs).map_err(|problem| no_proofs(&problem))?;
+        let reader = open(&self.proofs, options.question.as_ref()).map_err(|problem| no_proofs(&problem))?;
         let bar = progress_bar(graph.targets(), 0);
         let start = std::time::Instant::now();
         let summary = check(&graph, &model, &options, reader, |nodes| bar.set_position(nodes));
@@ -114,7 +114,7 @@ impl Check {
 /// If the file of proofs cannot be read.
 pub fn summary(graph: &Graph, model: &ModelFile, options: &Options, proofs: &Path) -> Result<Value> {
     let bar = progress_bar(graph.target_count(), 0);
-    let reader = open(proofs).map_err(|problem| no_proofs(&problem))?;
+    let reader = open(proofs, options.question.as_ref()).map_err(|problem| no_proofs(&problem))?;
     let summary = check(&graph.file(), model, options, reader, |nodes| bar.set_position(nodes));
     Ok(machine(&summary))
 }

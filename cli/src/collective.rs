@@ -11,6 +11,7 @@ use gcnproof_run::budgets::{Budgets, budgets};
 use gcnproof_run::collective_run::Question;
 use gcnproof_run::known_radii::KnownRadii;
 use gcnproof_run::lists;
+use gcnproof_run::scope::only_flips;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
@@ -102,7 +103,7 @@ impl Collective {
                 "--radii and {option} contradict each other"
             ));
         }
-        let (graph, network, identity) = self.input.read()?;
+        let (graph, network, identity) = self.input.read().map_err(|report| only_flips("collective", report))?;
         let (budget, _) = self.local.budget(&graph, 0)?;
         let run = self.run.run();
         let question = Question {

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use miette::{Report, miette};
 
 use super::combination::{conflict, missing_companion};
-use super::spelling::{is_called, left_over, meant};
+use super::spelling::{is_called, is_slip, left_over, meant, said_otherwise};
 
 /// A better message, if there is one; `said` are the words behind the name of the program.
 pub fn complaint(error: &clap::Error, command: &Command, said: &[&str]) -> Option<Report> {
@@ -21,7 +21,7 @@ pub fn complaint(error: &clap::Error, command: &Command, said: &[&str]) -> Optio
         ErrorKind::MissingRequiredArgument => missing_companion(&word, name, said),
         ErrorKind::ArgumentConflict => Some(conflict(&word, text(error, ContextKind::PriorArg).as_deref(), own, said)),
         ErrorKind::ValueValidation => no_number(error, name),
-        ErrorKind::InvalidValue => other_format(error),
+        ErrorKind::InvalidValue => other_attack(error).or_else(|| other_format(error)),
         _ => None,
     }
 }
@@ -61,6 +61,9 @@ fn unknown_option(error: &clap::Error, option: &str, command: &Command, own: &Co
     if let Some(meant) = meant(own, option) {
         return Some(miette!(help = format!("it is {meant}"), "{name} has no option {option}"));
     }
+    if let Some(said) = said_otherwise(own, option) {
+        return Some(miette!(help = said, "{name} has no option {option}"));
+    }
     let help = match (name, option) {
         ("collective" | "study" | "validate" | "export" | "train", option) if EDGES.contains(&option) => {
             return Some(miette!(
@@ -82,7 +85,7 @@ fn unknown_option(error: &clap::Error, option: &str, command: &Command, own: &Co
             format!("it is an option of {}; `gcnproof {name} --help` lists those of {name}", others.join(", "))
         }
         // A slip of the keyboard: clap knows the option that is meant.
-        _ if error.get(ContextKind::SuggestedArg).is_some() => return None,
+        _ if text(error, ContextKind::SuggestedArg).is_some_and(|known| is_slip(option, &known)) => return None,
         _ => format!("`gcnproof {name} --help` lists its options"),
     };
     Some(miette!(help = help, "{name} has no option {option}"))
@@ -124,6 +127,23 @@ fn no_number(error: &clap::Error, name: &str) -> Option<Report> {
         }
         _ => miette!(help = help, "{option} {value}: '{value}' is not {wanted}"),
     })
+}
+
+/// What is done to edges, in other words.
+fn other_attack(error: &clap::Error) -> Option<Report> {
+    let (option, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
+    if !option.starts_with("--edges") || value.is_empty() {
+        return None;
+    }
+    let help = match value.parse::<u64>() {
+        Ok(number) => format!(
+            "say what is done, and how often at most: --edges remove -E {number}; insert or change in the place of remove"
+        ),
+        Err(_) => {
+            "give --edges remove, --edges insert, or --edges change for edges that are removed or inserted".into()
+        }
+    };
+    Some(miette!(help = help, "--edges {value}: an attack removes edges, inserts them, or does both"))
 }
 
 /// Formats of numbers that are described by their unit roundoff.

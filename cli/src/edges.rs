@@ -218,6 +218,16 @@ impl EdgeArguments {
 
 /// Pairs of ids from a file that an option names.
 fn pairs(option: &str, path: &Path) -> Result<Vec<(i64, i64)>> {
+    let within = path.to_str().and_then(|text| text.parse::<u32>().ok());
+    if let ("--candidates", Some(hops), false) = (option, within, path.exists()) {
+        return Err(miette!(
+            help = format!(
+                "--candidates-within {hops} is for edges between nodes at most {hops} edges apart; --candidates takes a file with the ids \
+                 of both ends of an edge in each line"
+            ),
+            "--candidates {hops}: there is no such file"
+        ));
+    }
     let ids = read_ends(path).map_err(|error| match error {
         FileError::Line { .. } | FileError::Unreadable { .. } => miette!(
             help = "give a file with the ids of both ends of an edge in each line, as in 0,5; ids start at 0",

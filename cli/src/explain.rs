@@ -32,18 +32,18 @@ Exit codes: 0 done (whatever the verdict), 2 wrong usage or input.")]
 pub struct Explain {
     #[command(flatten)]
     input: Input,
-    /// The node, from 0; of a network that classifies graphs, the graph
+    /// The node, from 0
     #[arg(long, value_name = "T", required_unless_present = "graph_number")]
     node: Option<usize>,
     /// The graph, from 0, of a network that classifies graphs
-    #[arg(long = "graph", value_name = "T", conflicts_with = "node", hide = true)]
+    #[arg(long = "graph", value_name = "T", conflicts_with = "node")]
     graph_number: Option<usize>,
     /// Flips in all
     #[arg(short = 'Q', long = "global", value_name = "N", default_value_t = 12, value_parser = flips, help_heading = "Budget", conflicts_with = "edges")]
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
-    /// With --edges: removed edges in all [default: 5]
+    /// With --edges: changed edges in all [default: 5]
     #[arg(short = 'E', long = "edges-global", value_name = "N", value_parser = edges::removals, help_heading = "Edges")]
     edges_global: Option<usize>,
     #[command(flatten)]
@@ -73,8 +73,19 @@ impl Explain {
         }
         if target >= graph.target_count() {
             let last = graph.target_count().saturating_sub(1);
-            let what = if graph.batch().is_some() { "graph" } else { "node" };
-            return Err(miette!(help = "ids run from 0", "there is no {what} {target}: the last one is {last}"));
+            return Err(match (self.node, graph.batch().is_some()) {
+                (Some(node), true) => miette!(
+                    help = format!("give --graph and the number of a graph, from 0 to {last}"),
+                    "--node {node}: the network classifies graphs, and there is no graph {node}: the last one is {last}"
+                ),
+                (None, _) => miette!(help = "ids run from 0", "there is no graph {target}: the last one is {last}"),
+                (Some(_), false) => {
+                    miette!(help = "ids run from 0", "there is no node {target}: the last one is {last}")
+                }
+            });
+        }
+        if let (Some(node), Some(_)) = (self.node, graph.batch()) {
+            note!("note: the network classifies graphs: what follows is about graph {node}, as --graph {node} says it");
         }
         let limits =
             Limits { time: Duration::try_from_secs_f64(self.time_limit).unwrap_or_default(), ..Limits::default() };

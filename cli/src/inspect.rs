@@ -12,7 +12,7 @@ use gcnproof_results::contents::contents_of;
 use miette::{Result, miette};
 use serde_json::{Value, json};
 
-use super::input::{FileArguments, Paths, fit, unpredictable_labels};
+use super::input::{FileArguments, GraphArguments, Paths, fit, unpredictable_labels};
 use super::logits::{Comparison, LogitsArguments};
 use super::run::Format;
 
@@ -59,7 +59,9 @@ impl Inspect {
                 }
                 Err(not_a_model) => match (looks_like_graph(path), not_a_model) {
                     (true, _) => {
-                        let graph = self.reading.options.read(path)?;
+                        // What can be looked at need not be something that can be flipped.
+                        let reading = GraphArguments { real: true, ..self.reading.options.clone() };
+                        let graph = reading.read(path)?;
                         report.push(describe_graph(path, &graph));
                         graphs.push((path.clone(), graph));
                     }
@@ -139,7 +141,8 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
     let n = graph.node_count();
     let degrees: Vec<usize> = (0..n).map(|i| graph.degree(i)).collect();
     let two_hops: Vec<usize> = (0..n).map(|i| two_hop_size(graph, i)).collect();
-    let attributes: Vec<usize> = (0..n).map(|i| graph.attributes().row(i).len()).collect();
+    let present = |i: usize| graph.values().map_or(graph.attributes().row(i).len(), |values| values.row(i).0.len());
+    let attributes: Vec<usize> = (0..n).map(present).collect();
     let labels: Vec<u32> = (0..n).filter_map(|i| graph.label(i)).collect();
     let mut told = json!({
         "file": path.display().to_string(),
@@ -156,6 +159,10 @@ fn describe_graph(path: &Path, graph: &Graph) -> Value {
         "classes": labels.iter().max().map_or(0, |k| k + 1),
         "digest": graph.digest(),
     });
+    if graph.values().is_some() {
+        told["values_of_attributes"] =
+            "numbers other than 0 and 1: moved by --epsilon and --ranges, left as they are by --edges".into();
+    }
     if graph.batch().is_some() {
         let graphs = graph.target_count();
         told["graphs"] = graphs.into();

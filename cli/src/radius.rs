@@ -182,8 +182,10 @@ fn summarise(radii: &[(Option<u64>, Option<u64>)], limit: usize, words: &Words) 
     let statistics = |mut values: Vec<u64>| {
         values.sort_unstable();
         let at = |share: f64| values.get((share * (values.len().saturating_sub(1)) as f64).round() as usize).copied();
+        // Of no numbers there is no mean.
+        let mean = (!values.is_empty()).then(|| values.iter().map(|&q| q as f64).sum::<f64>() / values.len() as f64);
         json!({
-            "mean": values.iter().map(|&q| q as f64).sum::<f64>() / values.len().max(1) as f64,
+            "mean": mean,
             "p10": at(0.1), "p25": at(0.25), "median": at(0.5), "p75": at(0.75), "p90": at(0.9), "max": at(1.0),
         })
     };
@@ -212,8 +214,11 @@ fn print_table(summary: &Value, words: &Words, targets: &str) -> Result<()> {
     say!("{:<22}{:>10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}", "", "mean", "p10", "p25", "median", "p75", "p90", "max")?;
     for (name, column, beyond) in rows {
         let s = &summary[column];
-        let mean = s["mean"].as_f64().unwrap_or(f64::NAN);
-        let mean = if beyond { format!("≥ {mean:.2}") } else { format!("{mean:.2}") };
+        let mean = match s["mean"].as_f64() {
+            None => "-".into(),
+            Some(mean) if beyond => format!("≥ {mean:.2}"),
+            Some(mean) => format!("{mean:.2}"),
+        };
         put!("{:<22}{mean:>10}", format!("{name} {}", words.global))?;
         for column in ["p10", "p25", "median", "p75", "p90", "max"] {
             let shown = match s[column].as_u64() {

@@ -45,11 +45,11 @@ impl RangeArguments {
     pub fn of(&self, graph: &Graph, budget: Budget) -> Result<Budget> {
         let (option, ranges) = match (self.epsilon, self.ranges.as_deref()) {
             (None, None) => return Ok(budget),
-            (Some(radius), _) => ("--epsilon", Ranges::Ball(radius)),
+            (Some(radius), _) => ("--epsilon".into(), Ranges::Ball(radius)),
             (None, Some(word)) if word.as_os_str().eq_ignore_ascii_case("observed") => {
-                ("--ranges", Ranges::observed(graph))
+                ("--ranges observed".into(), Ranges::observed(graph))
             }
-            (None, Some(path)) => ("--ranges", limits(path)?),
+            (None, Some(path)) => (format!("--ranges {}", path.display()), limits(path)?),
         };
         ranges.check(graph).map_err(|error| {
             let help = match error {
@@ -68,6 +68,23 @@ fn limits(path: &Path) -> Result<Ranges> {
                 `np.savez(\"ranges.npz\", low=low, high=high)`";
     if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("npy")) && path.exists() {
         return Err(miette!(help = help, "--ranges {}: one array, and there are two limits", path.display()));
+    }
+    // How far attributes are moved, or both limits, are numbers that no file is called.
+    let words = path.to_string_lossy();
+    if let (false, Ok(radius)) = (path.exists(), words.parse::<f64>()) {
+        return Err(miette!(
+            help = format!(
+                "--epsilon {radius} moves attributes by at most {radius}; --ranges takes `observed`, or a file"
+            ),
+            "--ranges {words}: a number, and two limits for each attribute are meant"
+        ));
+    }
+    if !path.exists() && words.split([',', ':', ';']).all(|limit| limit.trim().parse::<f64>().is_ok()) {
+        return Err(miette!(
+            help = "save them for each attribute, `np.savez(\"ranges.npz\", low=np.full(n, 0.0), high=np.full(n, 1.0))` for n \
+                    attributes from 0 to 1, and give that file",
+            "--ranges {words}: the limits are read from a file"
+        ));
     }
     let limit = |entry| read_array(path, entry).map_err(|error| miette!(help = help, "--ranges {error}"));
     Ok(Ranges::Between { low: limit("low")?.values, high: limit("high")?.values })

@@ -75,7 +75,11 @@ pub fn left_over(word: &str, command: &Command, said: &[&str]) -> Report {
     let taken: Vec<String> = command.get_positionals().map(|arg| arg.get_id().as_str().to_uppercase()).collect();
     let taken = if taken.is_empty() { "no files".into() } else { taken.join(" and ") };
     let option = [format!("--{word}"), format!("-{word}")].into_iter().find(|option| has(command, option));
+    let number = |pair: &[&str]| ["remove", "insert", "change"].contains(&pair[0]) && pair[1] == word;
     let help = match option {
+        _ if word.parse::<u64>().is_ok() && said.windows(2).any(number) => {
+            format!("the number of edges is said by -E {word}")
+        }
         Some(option) => format!("is {option} meant?"),
         None => format!("everything else is said by options: `gcnproof {name} --help` lists them"),
     };
@@ -83,7 +87,12 @@ pub fn left_over(word: &str, command: &Command, said: &[&str]) -> Report {
 }
 
 /// What other programs call our options.
-const SYNONYMS: [(&str, &str); 16] = [
+const SYNONYMS: [(&str, &str); 21] = [
+    ("--bfloat16", "--deployed float32 --unit-roundoff 2^-8"),
+    ("--eps", "--epsilon"),
+    ("--float32", "--deployed float32"),
+    ("--graphs", "--nodes (by the numbers of graphs, where these are classified)"),
+    ("--within", "--candidates-within"),
     ("--overwrite", "--force"),
     ("--timeout", "--time-limit"),
     ("--undirected", "--symmetrize"),
@@ -115,6 +124,73 @@ pub fn meant(command: &Command, option: &str) -> Option<String> {
     let capital = longs.find(|name| name.eq_ignore_ascii_case(long)).map(|name| format!("--{name}"));
     let spellings = [capital.unwrap_or_default(), format!("-{long}"), format!("--{long}s"), singular];
     spellings.into_iter().find(|one| has(command, one)).or(synonym)
+}
+
+/// What is said by something else than an option of a similar name: the option of the same command by which it is said, and the words.
+const OTHERWISE: [(&[&str], &str, &str); 6] = [
+    (
+        &["--remove", "--remove-edges", "--removals", "--edge-removals"],
+        "--edges",
+        "edges are removed by --edges remove -E N: at most N in all",
+    ),
+    (
+        &["--insert", "--insert-edges", "--add-edges"],
+        "--edges",
+        "edges are inserted by --edges insert -E N: at most N in all",
+    ),
+    (
+        &["--change", "--change-edges"],
+        "--edges",
+        "edges are removed or inserted by --edges change -E N: at most N in all",
+    ),
+    (
+        &["--categories", "--groups", "--one-hot"],
+        "--global",
+        "groups of one-hot attributes are an array of the graph's file, `attr_groups`, with the number of its group for each attribute, \
+         -1 where it is in none: then -Q and -q count changes of categories",
+    ),
+    (
+        &["--labels", "--label"],
+        "--class",
+        "`--class labels` says that a node is to keep its label; labels themselves are an array of the graph's file (`y`)",
+    ),
+    (
+        &["--labels"],
+        "--labelled",
+        "--labelled names the nodes whose labels are used; labels themselves are an array of the graph's file (`y`)",
+    ),
+];
+
+/// The same of the graph, which is a file and no option.
+const GRAPH: &str =
+    "the graph is the first file, before the model; where graphs are classified, --nodes takes their numbers";
+
+/// How something is said that is no option.
+pub fn said_otherwise(command: &Command, option: &str) -> Option<&'static str> {
+    let takes_graph = command.get_positionals().next().is_some_and(|arg| arg.get_id() == "graph");
+    if option == "--graph" && takes_graph && has(command, "--nodes") {
+        return Some(GRAPH);
+    }
+    let found = OTHERWISE.into_iter().find(|(others, own, _)| others.contains(&option) && has(command, own));
+    found.map(|(_, _, said)| said)
+}
+
+/// Is one option mistyped for another? Letters are missing, doubled, swapped or others, one of four at most.
+pub fn is_slip(option: &str, known: &str) -> bool {
+    let [one, other] = [option, known].map(|word| word.trim_start_matches('-').chars().collect::<Vec<char>>());
+    // Distances between a beginning of one word and those of the other.
+    let mut before: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.iter().enumerate() {
+        let mut row = vec![at + 1];
+        for (place, own) in other.iter().enumerate() {
+            let kept = before[place] + usize::from(letter != own);
+            row.push(kept.min(before[place + 1] + 1).min(row[place] + 1));
+        }
+        before = row;
+    }
+    let distance = before.last().copied().unwrap_or_default();
+    // Who leaves the end of a long name out means it.
+    known.starts_with(option) && one.len() > 3 || distance <= (one.len() / 4).max(1)
 }
 
 /// Has a command this option, and shows it?

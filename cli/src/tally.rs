@@ -15,7 +15,7 @@ use gcnproof_report::row::{NodeRadius, NodeVerdict};
 use gcnproof_report::source::{Rows, Run, Source, Sources};
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::Description;
-use gcnproof_run::input::read_graph_only;
+use gcnproof_run::input::read_certified;
 use gcnproof_run::lists::nodes_of;
 use gcnproof_run::page::check_results;
 use miette::{Result, miette};
@@ -119,7 +119,7 @@ impl Tally {
                 source.path.display()
             ));
         }
-        let read = |path: &PathBuf| read_graph_only(path, &GraphOptions::default());
+        let read = |path: &PathBuf| read_certified(path, &GraphOptions::default());
         let graph = self.graph.as_ref().map(read).transpose()?;
         if let (Some(path), Some(graph)) = (&self.graph, &graph) {
             sources.check_graph(path, graph.digest())?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gcnproof::Graph;
+use gcnproof_run::scope::only_flips;
 use gcnproof_run::training::{Trained, Training, TrainingFiles};
 use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::{Settings, TrainingBound};
@@ -167,7 +168,7 @@ impl Train {
         files.check()?;
         let settings = self.settings();
         settings.check()?;
-        let graph = self.options.read_only(&self.graph)?;
+        let graph = self.options.read_only(&self.graph).map_err(|report| only_flips("train", report))?;
         if self.split.labelled.is_none() && graph.notes().iter().any(|note| note.contains("train_mask")) {
             let (path, share) = (self.graph.display(), self.split.split);
             note!("note: {share} of each class are labelled; to train on the mask: --labelled {path}:train_mask");

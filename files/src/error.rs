@@ -170,8 +170,8 @@ pub enum FileError {
     )]
     #[diagnostic(help(
         "flips are of 0/1 attributes, or of 0/1 divided by the sums of their rows to the last bit of float32 or float64: \
-         `--binarize` reads every nonzero as 1, for a model that was trained on the same 0/1 attributes; `--epsilon X` and \
-         `--ranges observed` let the attacker move numbers (certify, radius), and `--edges` leaves them as they are"
+         `--binarize` reads every nonzero as 1, for a model that was trained on the same 0/1 attributes; numbers are moved by \
+         `gcnproof certify GRAPH MODEL -Q N --epsilon X` or `--ranges observed` (the same of `radius`), and left as they are by `--edges remove -E N`"
     ))]
     NotBinary {
         file: String,

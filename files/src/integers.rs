@@ -72,7 +72,8 @@ fn numbers(array: &Array, remedy: &str) -> Result<Vec<i64>, FileError> {
     array.reals()?.into_iter().enumerate().map(number).collect()
 }
 
-/// Reads the ids of both ends of edges: as [`read_integers`] does, one after the other, or as text with both ends in a line.
+/// Reads the ids of both ends of edges: of an array in each row or one end after the other, of a text in each line. A line with other than two
+/// numbers is an error: nobody has to guess which of them belong together.
 ///
 /// # Errors
 /// If the file cannot be read or holds anything else.
@@ -85,11 +86,16 @@ pub fn read_ends(path: &Path) -> Result<Vec<i64>, FileError> {
         Some(array) => ends(&array),
         None => {
             let lines = lines(&name, &bytes)?;
-            // Pairs, or one number in each line, or all in one.
-            match lines.iter().find(|line| line.numbers.len() != 2) {
-                Some(_) => one_list(&name, lines),
-                None => Ok(lines.into_iter().flat_map(|line| line.numbers).collect()),
+            if let Some(line) = lines.iter().find(|line| line.numbers.len() != 2) {
+                let (count, line) = (line.numbers.len(), line.at);
+                let ids = if count == 1 { "one id".into() } else { format!("{count} ids") };
+                return Err(FileError::Line {
+                    file: name,
+                    line,
+                    problem: format!("has {ids}, but an edge has two ends"),
+                });
             }
+            Ok(lines.into_iter().flat_map(|line| line.numbers).collect())
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::array::Array;
 use crate::header::Element;
 use crate::source::{self, Kind};
-use crate::triplets::finite;
+use crate::triplets::finite_or;
 use crate::{DenseMatrix, FileError, Precision};
 use std::path::Path;
 
@@ -45,7 +45,9 @@ pub fn read_logits(path: &Path, entry: Option<&str>) -> Result<(DenseMatrix, Pre
         Element::Float(8) => Precision::F64,
         _ => return Err(array.mistyped("numbers in 32 or 64 bits are needed")),
     };
-    Ok((DenseMatrix { rows, columns, values: finite(&array)? }, precision))
+    let values =
+        finite_or(&array, "compute the logits again, in eval mode, of weights and attributes that are finite")?;
+    Ok((DenseMatrix { rows, columns, values }, precision))
 }
 
 fn table(file: &str, bytes: &[u8]) -> Result<DenseMatrix, FileError> {

@@ -329,7 +329,12 @@ impl<'bytes> Reader<'bytes> {
         if graphs.is_none() && length != nodes {
             return Err(array.misshapen(
                 format!("has {length} numbers, but the graph has {nodes} nodes"),
-                "save one label for each node, negative where it is unknown".into(),
+                match length < nodes {
+                    true => "save one label for each node, negative where it is unknown; where these are labels of graphs, save \
+                             `batch`, the graph of each node, as well"
+                        .into(),
+                    false => "save one label for each node, negative where it is unknown".into(),
+                },
             ));
         }
         let labels = array.integers()?.into_iter().enumerate().map(|(node, label)| match label {

@@ -37,7 +37,15 @@ pub fn parse_selection(
             Archive::open(name, bytes)?.required(entry, "name one of the arrays that the file has")?
         }
         (Kind::Zip, None) => {
-            Archive::open(name, bytes)?.only(format!("name the array after the file, as in `{name}:train_mask`"))?
+            let mut archive = Archive::open(name, bytes)?;
+            let remedy = match archive.names().find(|array| is_selection(array)) {
+                Some(array) => format!("name the array after the file, as in `{name}:{array}`"),
+                None => format!(
+                    "save ids of {what} or a mask alone, `np.save(\"ids.npy\", ids)`, and give that file; or name one of these after the \
+                     file, `{name}:NAME`"
+                ),
+            };
+            archive.only(remedy)?
         }
         (_, Some(entry)) => {
             return Err(FileError::MissingArray {
@@ -67,6 +75,11 @@ pub fn parse_selection(
         _ => array.integers()?,
     };
     selected(name, &array.name, &numbers, array.is_boolean(), count, what)
+}
+
+/// Is an array called like a mask or a list of ids?
+fn is_selection(name: &str) -> bool {
+    name != "edge_index" && ["mask", "idx", "ids", "index", "indices"].iter().any(|end| name.ends_with(end))
 }
 
 /// Floats that are ids, or an error that names the first that is none.

@@ -108,6 +108,11 @@ pub(crate) fn indices(array: &Array, side: usize, entries: usize) -> Result<Vec<
 
 /// The values, all finite.
 pub(crate) fn finite(array: &Array) -> Result<Vec<f64>, FileError> {
+    finite_or(array, "save the graph or the matrix again with finite numbers")
+}
+
+/// The same with another remedy.
+pub(crate) fn finite_or(array: &Array, remedy: &'static str) -> Result<Vec<f64>, FileError> {
     let values = array.reals()?;
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(values),
@@ -116,7 +121,7 @@ pub(crate) fn finite(array: &Array) -> Result<Vec<f64>, FileError> {
             entry: array.name.clone(),
             position: array.position(at),
             value: values[at],
-            remedy: "save the graph or the matrix again with finite numbers",
+            remedy,
         }),
     }
 }

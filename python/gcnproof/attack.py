@@ -7,7 +7,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from .arguments import is_path, switch, whole
 from .errors import InputError
 from .graph import Graph, _array
 from .normalisation import emptied
+from .scope import BOTH, EXAMPLES, TAKES
 from .selection import selected
 
 
@@ -128,6 +129,8 @@ class Ranges:
     freeze_attributes: Any = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.Q, numbers.Real) and not float(self.Q).is_integer() and self.epsilon is None and self.low is None and not self.observed:
+            raise InputError(f"Ranges({self.Q}, …): how many entries are moved in all (Q) comes first, and is a whole number", f"say how far they are moved: Ranges(epsilon={self.Q})")
         if self.Q is not None:
             whole(self.Q, "Q", "entries")
         if self.q is not None:
@@ -138,8 +141,8 @@ class Ranges:
             raise InputError(f"Ranges with {said[0]} and {said[1]}" if said else "Ranges, but not to which values attributes may be moved", remedy)
         if (self.low is None) != (self.high is None):
             raise InputError(f"Ranges with {'high' if self.low is None else 'low'} alone", "give both: low=0, high=1")
-        if self.epsilon is not None:
-            number(self.epsilon, "epsilon")
+        if self.epsilon is not None and number(self.epsilon, "epsilon") < 0:
+            raise InputError(f"epsilon={self.epsilon}: it is less than 0", "give how far an entry may be moved, up and down: epsilon=0.01")
 
     def _native(self, graph: Graph) -> dict[str, Any]:
         limits = None if self.low is None else [_limit(self.low, "low", graph.attribute_count), _limit(self.high, "high", graph.attribute_count)]
@@ -256,6 +259,8 @@ class Joint:
 def joint_of(given: Any) -> Joint:
     """Both attackers of a list, in any order."""
     kinds = [type(attack).__name__ for attack in given]
+    if len(kinds) == 1:
+        raise InputError(f"[{kinds[0]}]: a list of one attack", f"give {kinds[0]}(…) itself, or one of Flips and one of Edges for an attacker who does both")
     if sorted(kinds) != ["Edges", "Flips"]:
         raise InputError(f"[{', '.join(kinds)}] is no attack", "a list has one of Flips and one of Edges, [Flips(Q=3, q=1), Edges(change=2)]: one attacker who does both; all others are asked about alone")
     flips, edges = sorted(given, key=lambda attack: not isinstance(attack, Flips))
@@ -268,7 +273,8 @@ def joint_of(given: Any) -> Joint:
 def alone(attack: Any, what: str) -> None:
     """Raises about two attackers at once where only one is decided."""
     if isinstance(attack, Joint):
-        raise InputError(f"{what} asks about one attacker, and two are given", "give Flips(…) or Edges(…) alone; certify decides both at once")
+        taken = " or ".join(f"{kind}(…)" for kind in ("Flips", "Edges") if kind in TAKES[what])
+        raise InputError(f"{what} asks about one attacker, and two are given", f"give {taken} alone; certify decides both at once")
 
 
 @dataclass(frozen=True)
@@ -352,6 +358,8 @@ def _pairs(edges: Any, graph: Graph, name: str = "freeze_edges") -> list[tuple[i
     """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them; two by two they are pairs."""
     if edges is None:
         return []
+    if is_path(edges):
+        raise InputError(f"{name}={edges!r}: a text", f"give pairs of ids, {name}=[(0, 1), (1, 2)]; of a file: np.loadtxt(path, dtype=int)")
     found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges, name)
     if found.size == 0:
         return []
@@ -405,12 +413,19 @@ def attack_of(given: Any, short: dict[str, Any]) -> Flips | Ranges | Edges | Joi
     if isinstance(given, (Flips, Ranges, Edges, Joint)):
         for name in ["edges"] * (edges is not None) + list(said):
             kind = "Flips" if isinstance(given, Joint) and name in _OF_FLIPS else "Edges" if isinstance(given, Joint) else type(given).__name__
+            known = {"E": "remove", "e": "at_node", "flips": "direction"}.get(name, name)
+            kinds: dict[str, Any] = {"Flips": Flips, "Categories": Categories, "Ranges": Ranges, "Edges": Edges}
+            if known not in (field.name for field in fields(kinds[kind])):
+                both = kind == "Edges" and name in ("Q", "q") or kind == "Flips" and name in ("edges", "E", "e")
+                remedy = f"{EXAMPLES[BOTH]} is one attacker who does both; else leave {name} out" if both else f"leave it out: help(gcnproof.{kind})"
+                raise InputError(f"{name} beside {kind}(…), which has none", remedy)
             raise InputError(f"{name} beside {kind}(…)", f"say all of the attack inside {kind}(…): help(gcnproof.{kind})")
         return given
     if isinstance(given, type):
-        raise InputError(f"{given.__name__} is a class, and an attack is one of its objects", "give gcnproof.Flips(Q=12, q=0.01) or gcnproof.Edges(remove=5), or say Q=12, q=0.01")
+        raise InputError(f"{given.__name__} is a class, and an attack is one of its objects", f"give gcnproof.{EXAMPLES.get(given.__name__, EXAMPLES['Flips'])}")
     if given is not None:
-        raise InputError(f"a {type(given).__name__} is no attack", "give gcnproof.Flips(Q=12, q=0.01) or gcnproof.Edges(remove=5), or say Q=12, q=0.01")
+        *others, last = [f"gcnproof.{example}" for kind, example in EXAMPLES.items() if kind != BOTH]
+        raise InputError(f"a {type(given).__name__} is no attack", f"give {', '.join(others)} or {last}; or say Q=12, q=0.01")
     if edges not in (None, "remove", "insert", "change"):
         raise InputError(f"edges={edges!r}", "say edges='remove', edges='insert' or edges='change'")
     of_flips = [name for name in said if name in _OF_FLIPS and (name, said[name]) not in (("flips", "both"), ("bound", "best"), ("margins", "fast"))]

@@ -17,6 +17,7 @@ from .errors import InputError
 from .graph import _array
 from .progress import Listener, Progress
 from .results import Explanation, Proofs, Radii, Results
+from .scope import EXAMPLES, TAKES, takers
 from .selection import Subject
 
 if TYPE_CHECKING:
@@ -95,10 +96,20 @@ def verdicts(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None,
     return Asked(found, execution=execution_of(deployed, found, more), **asked)
 
 
-def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q") -> Any:
-    """The attack, of which `first` and q may be said by their places."""
-    for name in ("remove", "insert", "change", "at_node", "groups", "categories", "candidates_within", "directed_edges", "epsilon", "eps", "ranges", "low", "high", "observed"):
-        if name in more:
+_PARTS = {
+    "Edges": ("remove", "insert", "change", "at_node", "candidates_within", "directed_edges"),
+    "Categories": ("groups", "categories"),
+    "Ranges": ("epsilon", "eps", "ranges", "low", "high", "observed"),
+}
+"""What is said inside an attack, or under another name."""
+
+
+def _attack(more: dict[str, Any], attack: Any, q: Any, first: str = "Q", what: str = "certify") -> Any:
+    """The attack of a call, of which `first` and q may be said by their places."""
+    for kind, names in _PARTS.items():
+        for name in more.keys() & set(names):
+            if kind not in TAKES[what]:
+                raise TypeError(f"{name!r} is no argument of {what}, which is not about {kind}: {takers(kind)} take {EXAMPLES[kind]}")
             raise TypeError(f"{name!r} is no argument of this call: {MEANT[name]} is meant")
     if isinstance(q, (Flips, Ranges, Edges)):
         raise InputError("two attacks are given", "give a list of both, [Flips(…), Edges(…)], for one attacker who does both; else call once for each")
@@ -133,7 +144,7 @@ def answered(
 ) -> Any:
     """Reads the model, and asks."""
     count, bar = _threads(threads), Progress(progress, what)
-    subject = Subject.of(*bound, asked.attack)
+    subject = Subject.of(*bound, asked.attack, what)
     keep_inputs(files, model=subject.model, graph=subject.file)
     question = asked.question(subject)
     with bar as listener, keeping(results, subject):
@@ -227,10 +238,10 @@ def explain(
         raise InputError(f"node={node!r}: explain takes one node, or one graph where these are classified", "give one id, and call it once for each")
     said = dict(more)
     _counted(said, attack, 5)
-    found = _attack(said, attack, q) or Flips()
+    found = _attack(said, attack, q, what="explain") or Flips()
     alone(found, "explain")
     if isinstance(found, Ranges):
-        raise InputError("explain with Ranges: what is explained are flips and edges", "certify(…, nodes=[…]) has the verdict, its margins and the witness of a node")
+        raise InputError("explain with Ranges: what is explained are flips and edges", f"certify(model, data, Ranges(…), nodes=[{int(node)}]) has the verdict, the margins and the witness of a node")
     if isinstance(found, Flips):
         found = dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
     elif found._most is None:
@@ -240,7 +251,7 @@ def explain(
     nothing_left("explain", said)
     asked = Asked(found, int(node), "predicted", None if on_edges else True, on_edges, time_limit, execution, tight=True)
     count = _threads(threads)
-    return Explanation(*asked.question(Subject.of(model, data, call, found)).explain(count))
+    return Explanation(*asked.question(Subject.of(model, data, call, found, "explain")).explain(count))
 
 
 def check(
@@ -304,7 +315,7 @@ def check(
     path = path_of(proofs, "proofs", "give the path of the file that certify(…, proofs=…) wrote, behind the model and the data: check(model, data, 'proofs.jsonl.zst', …)")
     only = switch(exact, "exact")
     limit, count, bar = whole(work_limit, "work_limit", "times the default"), _threads(threads), Progress(progress, "check")
-    subject = Subject.of(model, data, call, found)
+    subject = Subject.of(model, data, call, found, "check")
     claim = None
     if asked is not None:
         attacker, rest = asked.native(subject.graph)
@@ -312,7 +323,10 @@ def check(
     if not os.path.exists(path):
         raise InputError(f"{path}: cannot be read: there is no such file", "give the file that certify(…, proofs=…) wrote")
     if os.path.isdir(path):
-        first = next((f": {os.path.join(path, name)!r}" for name in sorted(os.listdir(path)) if name.startswith("Q-")), "")
+        names = sorted(name for name in os.listdir(path) if name.startswith("Q-"))
+        # That of the budget which is asked about, if it is there.
+        own = [name for name in names if name.startswith(f"Q-{getattr(found, 'Q', None)}.")]
+        first = next((f": {os.path.join(path, name)!r}" for name in own + names), "")
         remedy = f"give the file of one budget{first}" if first else "give the file that certify(…, proofs=…) wrote"
         raise InputError(f"{path}: is a folder, and the file of proofs is meant", remedy)
     with bar as listener:

@@ -158,6 +158,9 @@ class CollectiveResults(Table[BudgetResult]):
         return f"<div><p><b>{len(self)} budgets{part}</b>, {counted} predictions</p><table><tr>{heads}</tr>{rows}</table></div>"
 
 
+ONE_BY_ONE = "certify decides such attacks, node by node"
+
+
 class Curve(Written, total=False):
     """And how the bound is found, for comparisons."""
 
@@ -208,19 +211,21 @@ def collective(
     `force` are those of `certify`, with a row for each budget.
     """
     said = dict(more)
+    if any(isinstance(one, (Flips, Ranges, Edges)) for one in (budgets if isinstance(budgets, (list, tuple)) else [budgets])):
+        raise InputError("the attack stands where the budgets are expected", "the numbers of flips in all come first, then Flips(q=…): collective(model, data, range(0, 201, 20), Flips(q=0.01))")
     Q = said.get("Q") if said.get("Q") is not None else attack.Q if isinstance(attack, Flips) else None
     if Q is not None or budgets is None:
         shown = "0-200:20" if Q is None else Q
         message = "budgets are missing" if Q is None else f"Q={Q}: the numbers of flips in all are the budgets"
         raise InputError(message, f"say budgets={shown!r}, and q for each node: collective(model, data, {shown!r}, q=0.01)")
-    found = _attack(said, attack, None, "q")
+    found = _attack(said, attack, None, "q", "collective")
     alone(found, "collective")
     if isinstance(found, Edges):
-        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for changed edges", "give Flips(q=…)")
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for changed edges", f"{ONE_BY_ONE}, or give Flips(q=…) here")
     if isinstance(found, Ranges):
-        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for Ranges", "certify decides nodes one by one")
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for Ranges", ONE_BY_ONE)
     if isinstance(found, Categories):
-        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for categories", "give Flips(q=…), and a graph without groups")
+        raise InputError("one attack on the whole graph is bounded for flips of attributes, not for categories", f"{ONE_BY_ONE}; or give Flips(q=…), and a graph without groups")
     if found is None or found.q is None:
         raise InputError("q is missing", "say how many attributes may be flipped in each node")
     if radii is not None and not isinstance(radii, Radii) and not is_path(radii):
@@ -242,7 +247,7 @@ def collective(
         raise InputError(f"proofs={files['proofs']!r}: is a file, and a folder is meant: it gets one file for each budget", "give the path of a folder, such as proofs='proofs'")
     if curve["solver"] == "highs" and not _native.build()["laboratory"]:
         raise InputError("solver='highs' belongs to the laboratory, which this build of gcnproof does not have", LABORATORY)
-    subject = Subject.of(model, data, call)
+    subject = Subject.of(model, data, call, found, "collective")
     keep_inputs(files, model=subject.model, graph=subject.file, radii=radii)
     attacker, rest = asked.native(subject.graph)
     with bar as listener, keeping(CollectiveResults, subject):

@@ -22,6 +22,18 @@ class InvalidData(GcnproofError, ValueError):
     """A graph or a Data object that cannot be certified as it is."""
 
 
+class InvalidAttributes(InvalidData):
+    """Attributes of other numbers than 0 and 1, where an attack flips them. What can be asked of them depends on the call: see `scope`."""
+
+    def __init__(self, problem: str, training: str | None, instead: str):
+        super().__init__(f"{problem}. Remedy: {instead}" + (f"; or {training}" if training else ""))
+        self.problem, self.training = problem, training
+
+    def of(self, instead: str) -> InvalidAttributes:
+        """The same with another remedy."""
+        return InvalidAttributes(self.problem, self.training, instead)
+
+
 class UnsupportedModel(GcnproofError):
     """A module that is not a network of fixed message passing and ReLU.
 

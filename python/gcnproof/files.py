@@ -54,7 +54,7 @@ def load(
             inside = (of._divided(Division(bits, inside=True)) for bits in (32, 64))
             of = next((one for one in inside if one.digest == certified), of)
         if of is not None and certified not in (None, of.digest):
-            raise InputError(f"{name}: these results were computed on another graph", "give the graph that was certified, or leave graph out")
+            raise InputError(f"{name}: these results were computed on another graph: its edges, attributes or labels differ", "give the graph that was certified, or leave graph out, and nothing can be applied to it")
         return kinds.get(rows.kind, Results)(rows, None, of, data)  # type: ignore[no-any-return]
     rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
     if not name.lower().endswith(".npz"):

@@ -566,7 +566,8 @@ def _labels(labels: Any, nodes: int, targets: str = "nodes") -> np.ndarray:
         found = found[:, 0]
     if found.shape != (nodes,):
         onehot = "; labels.argmax(axis=1), if they are one-hot" if found.ndim == 2 and len(found) == nodes else ""
-        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} {targets}{onehot}")
+        graphs = "; of graphs, give batch, the graph of each node, as well" if targets == "nodes" and found.ndim == 1 and len(found) < nodes else ""
+        raise InputError(f"the labels have the sides {found.shape}", f"give one class for each of the {nodes} {targets}{onehot}{graphs}")
     if found.dtype.kind not in "iu":
         whole = found.astype(np.int64) if found.dtype.kind in "fb" and np.isfinite(found).all() else None
         if whole is None or (whole != found).any():

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from .arguments import is_path, keep_inputs, path_of, switch, threads as _threads, whole
 from .asking import MEANT, Short, Written, again, files_of, nothing_left, tell
-from .attack import Categories, Flips, Ranges
+from .attack import Categories, Flips, Joint
 from .calls import Call, _attack
 from .errors import LABORATORY, InputError, warn
 from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
+from .scope import BOTH, instead, takers
 from .selection import Subject, chosen, is_module
 from .table import Table, content
 
@@ -64,20 +65,30 @@ def _check_training(loss: Any, bounds: Any, split: Any) -> None:
         raise InputError(f"split={split!r}", remedy)
 
 
-def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
+def _flips(attack: Any, q: Any, more: dict[str, Any], what: str) -> Flips:
     """The attack of a command, by default Flips(Q=12, q=0.01)."""
-    found = _attack(more, attack, q) or Flips()
-    if not isinstance(found, Flips):
-        what = "Ranges are certified by certify and radius" if isinstance(found, Ranges) else "changed edges are certified by certify, radius and explain"
-        raise InputError(what, "give Flips(…), or Q and q")
-    if isinstance(found, Categories):
-        raise InputError("changes of categories are certified by certify, radius and explain", "give Flips(…), or Q and q, and a graph without groups")
+    found = _attack(more, attack, q, what=what) or Flips()
+    if not isinstance(found, Flips) or isinstance(found, Categories):
+        kind = BOTH if isinstance(found, Joint) else type(found).__name__
+        without = ", and a graph without groups" * isinstance(found, Categories)
+        raise InputError(f"{what} is about flips of 0/1 attributes, not about {kind}", f"give Flips(…), or Q and q{without}; {kind} is decided by {takers(kind)}")
     return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
 
 
 def _graph_of(data: Any) -> Graph:
-    """A graph, of whatever it is given as."""
-    return Graph.load(data) if is_path(data) else data if isinstance(data, Graph) else Graph.from_data(data)
+    """The graph that a network is trained on, of whatever it is given as."""
+    graph = Graph.load(data, real=True) if is_path(data) else data if isinstance(data, Graph) else Graph.from_data(data, real=True)
+    if graph.real:
+        raise InputError(
+            "the attributes are numbers, and train makes models for 0/1 attributes",
+            f"give {_binarized(data)} if 0 and 1 are meant; {instead('train', 'numbers')}, of a module that was trained on numbers in PyTorch Geometric",
+        )
+    return graph
+
+
+def _binarized(data: Any) -> str:
+    """How a graph is read with every attribute that is not 0 as 1."""
+    return "Graph.load(path, binarize=True)" if is_path(data) else "Graph(…, binarize=True)" if isinstance(data, Graph) else "Graph.from_data(data, binarize=True)"
 
 
 @dataclass(frozen=True)
@@ -154,7 +165,7 @@ def train(
     if isinstance(data, (list, tuple)) or getattr(data, "batch", None) is not None:
         raise InputError("training is of networks that classify nodes, and these are graphs", "train in PyTorch Geometric, with gcnproof.torch.RobustLoss, and certify that model")
     bounds, known = said.pop("bound", None), [name for name in Tuning.__annotations__ if name not in Short.__annotations__]
-    found = _flips(attack, q, said)
+    found = _flips(attack, q, said, "train")
     for name in said:
         if name not in known:
             meant = MEANT | {"train_mask": "labelled=data.train_mask", "mask": "labelled", "nodes": "labelled", "train": "labelled"}
@@ -178,11 +189,12 @@ def train(
     if graph.labels is None or not (graph.labels >= 0).any():
         where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
         raise InputError("the graph has no labels, and training needs them", where)
+    if graph.groups is not None:
+        raise InputError("the attributes of the graph are categories, and train makes models for attributes that are flipped one by one", "train on the graph without groups, and certify the model on the graph with them")
     if graph.normalised is not None:
-        made = "Graph.load(path, binarize=True)" if is_path(data) else "Graph(…, binarize=True)" if isinstance(data, Graph) else "Graph.from_data(data, binarize=True)"
         raise InputError(
             "the rows of the attributes are divided by their sums, and train makes models for 0/1 attributes",
-            f"give {made} and certify the model on that graph, or train a module in PyTorch Geometric and certify it with these rows",
+            f"give {_binarized(data)} and certify the model on that graph, or train a module in PyTorch Geometric and certify it with these rows",
         )
     if labelled is None and getattr(data, "train_mask", None) is not None:
         warn(f"data.train_mask is not used: {split} of each class are labelled, drawn by seed={seed}; to train on the mask, say labelled=data.train_mask")
@@ -255,7 +267,7 @@ def study(
     """
     said: dict[str, Any] = dict(more)
     complete, mode = switch(complete, "complete"), again(said)
-    found = _flips(attack, q, said)
+    found = _flips(attack, q, said, "study")
     nothing_left("study", said)
     _numbers({"max_Q": max_Q, "sample": sample, "seed": seed}, {"time_limit": time_limit})
     path_of(out, "out", "give the path of a folder")
@@ -270,7 +282,7 @@ def study(
     if not named:
         raise InputError("no model is given", "give one, a list, or a dictionary of names and models")
     count, bar = _threads(threads), Progress(progress, "study")
-    subjects = [Subject.of(model, data, call) for _, model in named]
+    subjects = [Subject.of(model, data, call, what="study") for _, model in named]
     graph = subjects[0].graph
     if any(subject.graph.digest != graph.digest for subject in subjects):
         raise InputError("the models are bound to different graphs", "a study is about one graph: call it once for each")
@@ -341,7 +353,7 @@ def report(
         of = _graph(graph)[0]
         for one in results:
             if isinstance(one, Table) and of is not None and one.run.get("input", {}).get("graph", of.digest) != of.digest:
-                raise InputError("the results were computed on another graph", "give the graph that was certified, or leave graph out")
+                raise InputError("the results were computed on another graph: its edges, attributes or labels differ", "give the graph that was certified, or leave graph out")
         if model is not None and graph is None:
             raise InputError("a model without its graph", "give the graph, too")
         network = None if model is None else Subject.of(model, graph if data is None else data, call).network
@@ -351,6 +363,14 @@ def report(
         except InputError as error:
             # Results in memory are files of ours, whose names nobody has seen.
             message = error.message
+            for words in ("there is no page of that yet", "which reports and summaries do not show yet", "which no figure shows yet"):
+                if shown and words in message:
+                    raise InputError("there is no page yet about Ranges, nor about flips and changed edges at once", "print the results, or see results.summary() and results.to_pandas()") from None
+            if "computed with this model" in message:
+                raise InputError(
+                    "model: none of the results was computed with this model, as it is now",
+                    "give the one that was certified (a module that was trained since is another one), or leave model out: only what each flip contributes needs it",
+                ) from None
             for path, words in shown.items():
                 message = message.replace(path, words)
             raise InputError(message, error.help) from None
@@ -398,12 +418,12 @@ def validate(
             LABORATORY,
         )
     said: dict[str, Any] = dict(more)
-    found = _flips(attack, q, said)
+    found = _flips(attack, q, said, "validate")
     folder = None if plots is None else path_of(plots, "plots", "give the path of a folder, such as plots='plots'")
     files = files_of("validate", None, out, said, folder)
     _numbers({"sample": sample, "seed": seed}, {"time_limit": time_limit, "milp_limit": milp_limit, "exact_limit": exact_limit})
     count, bar = _threads(threads), Progress(progress, "validate")
-    subject = Subject.of(model, data, call)
+    subject = Subject.of(model, data, call, what="validate")
     keep_inputs(files, model=subject.model, graph=subject.file)
     asked = {
         "nodes": chosen(nodes, subject.graph),

@@ -12,9 +12,10 @@ import numpy as np
 
 from . import _native
 from .arguments import is_path, whole
-from .errors import InputError, pythonic, warn
+from .errors import InputError, InvalidAttributes, pythonic, warn
 from .graph import ONE_WAY, Graph, _array
 from .network import Network, _matrix
+from .scope import TAKES, instead
 
 
 def in_words(nodes: str, name: str) -> InputError:
@@ -106,9 +107,6 @@ def is_module(thing: Any) -> bool:
     return hasattr(thing, "forward") and hasattr(thing, "state_dict")
 
 
-NUMBERS = "say to which values an attacker may move them: Ranges(epsilon=0.01), Ranges(Q=3, q=1, low=0, high=1) or Ranges(Q=1, q=1, observed=True)"
-"""The remedy where attributes are numbers."""
-
 SWAPPED = "the model comes first, then the graph: (model, data, …)"
 """The remedy where one stands in the other's place."""
 
@@ -169,27 +167,36 @@ class Subject:
             warn(pythonic(note))
 
     @classmethod
-    def of(cls, model: Any, data: Any, call: Any = None, attack: Any = None) -> Subject:
-        """The same, or the one that a Verifier has already; as an attack takes it, if one is given."""
+    def of(cls, model: Any, data: Any, call: Any = None, attack: Any = None, what: str = "certify") -> Subject:
+        """The same, or the one that a Verifier has already; as an attack takes it, if one is given. `what` is the call that asks."""
         from .attack import Edges, Joint, Ranges  # They know how nodes are selected.
 
         bound = getattr(model, "_subject", None)
         if not isinstance(bound, Subject):
             edges = attack.edges if isinstance(attack, Joint) else attack if isinstance(attack, Edges) else None
-            bound = cls(model, data, call, real=isinstance(attack, (Edges, Ranges)), edges=edges if is_module(model) else None)
+            try:
+                bound = cls(model, data, call, real=isinstance(attack, (Edges, Ranges)), edges=edges if is_module(model) else None)
+            except InvalidAttributes as error:
+                raise error.of(instead(what, "numbers")) from None
         elif call is not None:
             raise InputError("call beside a Verifier", "say it where the model is bound: gcnproof.Verifier(model, data, call=…)")
-        return bound if attack is None else bound.against(attack)
+        if attack is None and bound.graph.real and what in TAKES and "Ranges" not in TAKES[what]:
+            raise InputError(f"the attributes are numbers, and {what} is about 0 and 1", instead(what, "numbers"))
+        return bound if attack is None else bound.against(attack, what)
 
-    def against(self, attack: Any) -> Subject:
+    def against(self, attack: Any, what: str = "certify") -> Subject:
         """The same where categories are changed, if that is what the attack does."""
         from .attack import Categories, Edges, Flips, Joint, Ranges  # They know how nodes are selected.
 
+        division = self.graph._division
         if isinstance(attack, Joint):
             if self.graph.real:
-                raise InputError("the attributes are numbers, and Flips is about 0 and 1", "give Ranges(…) or Edges(…) alone")
+                raise InputError("the attributes are numbers, and Flips is about 0 and 1", instead(what, "numbers"))
             if self.graph.groups is not None:
-                raise InputError("the graph has groups of one-hot attributes, and Flips together with Edges would flip them one by one", "give Categories(Q=…, q=…) or Edges(…) alone, or a graph without groups")
+                raise InputError("the graph has groups of one-hot attributes, and Flips together with Edges would flip them one by one", instead(what, "categories"))
+            if division is not None:
+                rows = "quotients in the module" if division.inside else "quotients"
+                raise InputError("the rows of the attributes are divided by their sums, and Flips together with Edges are not decided for such rows", instead(what, rows))
             attack = attack.edges
         if isinstance(attack, Edges) and is_module(self._given[0]) and self._edges is None:
             asked = attack._kind, attack._most, attack.keep_one_edge, attack.directed
@@ -201,13 +208,14 @@ class Subject:
             raise InputError("the graph was read with directed=True, which is for attacks on directed edges, Edges(…, directed=True)", remedy)
 
         if isinstance(attack, Flips) and self.graph.real:
-            raise InputError(f"the attributes are numbers, and {type(attack).__name__} is about 0 and 1", NUMBERS)
-        division = self.graph._division
+            raise InputError(f"the attributes are numbers, and {type(attack).__name__} is about 0 and 1", instead(what, "numbers"))
+        if isinstance(attack, (Edges, Ranges)) and self.graph.groups is not None:
+            raise InputError(f"the attributes of the graph are categories (it has groups), and {type(attack).__name__} are not decided for such graphs", instead(what, "categories"))
         if isinstance(attack, Ranges) and division is not None and division.inside:
             raise InputError("Ranges move attributes, and the module divides their rows by their sums", "divide `data.x` before the module: T.NormalizeFeatures(); then the quotients are moved")
         if not isinstance(attack, Categories):
             if isinstance(attack, Flips) and self.graph.groups is not None:
-                raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", "give Categories(Q=…, q=…), or a graph without groups")
+                raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", instead(what, "categories"))
             return self
         if attack.groups is None and self.graph.groups is None:
             raise InputError("Categories without groups", "say which attributes are one-hot together: Categories(Q=…, q=…, groups=[range(0, 7)])")

@@ -230,7 +230,7 @@ class Table(Generic[Row]):
         """Writes a results file as `out` would: .parquet, .jsonl or .csv, by its name. What is there is not overwritten unless forced."""
         self._rows.save(new_file(path, force, "results.parquet"), bool(force))
 
-    def apply(self, key: int) -> Any:
+    def apply(self, key: int, graph: None = None) -> Any:
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
 
         For flips and Ranges, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
@@ -238,6 +238,11 @@ class Table(Generic[Row]):
         [Flips(…), Edges(…)], a pair of both.
         """
         what = self._target
+        if graph is not None:
+            raise InputError(
+                f"apply takes one {what}, and a graph is given: what it changes is the graph that was certified",
+                f"of results that were loaded, give it to load: gcnproof.load(path, graph=data).apply({what})",
+            )
         if isinstance(key, (slice, list, tuple, set, range)) or getattr(key, "ndim", 0) > 0:
             raise InputError(f"apply takes one {what}, not a {type(key).__name__}", f"call it once for each {what}: [results.apply({what}) for {what} in …]")
         at = self._at(key)

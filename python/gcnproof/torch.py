@@ -20,13 +20,14 @@ import torch
 
 from . import _native
 from .arguments import threads as _threads
-from .attack import Categories, Flips
-from .errors import InputError, UnsupportedModel, warn
+from .attack import Categories, Edges, Flips, Ranges, _named
+from .errors import InputError, InvalidAttributes, UnsupportedModel, warn
 from .graph import Graph
 from .network import Network
 from .pyg import read
 from .pyg.inputs import Call, batched, copied, unwrapped
 from .pyg.traced import Traced, leaves, obstacle, remade
+from .scope import instead
 from .selection import check_places, selected
 
 _READINGS = 4
@@ -42,6 +43,15 @@ _CLOSE = 1e-9
 """How far numbers that are made again may lie from those that were read, relative to the largest."""
 
 
+@_named(
+    labelled="labelled of the loss itself, robust(model, data, nodes, labelled=mask),",
+    nodes="nodes of the loss itself, robust(model, data, nodes),",
+    **dict.fromkeys(("Q", "q", "flips", "direction", "freeze_nodes", "freeze_attributes"), "the attack, RobustLoss(Flips(Q=…, q=…)),"),
+    **dict.fromkeys(("margins", "margin_labelled"), "margin"),
+    **dict.fromkeys(("loss", "reduction"), "kind, of which the loss is the mean,"),
+    hinge_weight="weight",
+    deployed="certify(…, deployed='float32')",
+)
 class RobustLoss:
     """How far a module is from being certified against an attacker, as a scalar that can be differentiated.
 
@@ -71,11 +81,15 @@ class RobustLoss:
         threads: int | None = None,
     ):
         if not isinstance(attack, Flips) or isinstance(attack, Categories):
-            raise InputError(f"a {type(attack).__name__} is no attacker for which there is a loss", "give Flips(Q=12, q=0.01)")
+            known = isinstance(attack, (Flips, Ranges, Edges, list, tuple))
+            decided = "; certify decides other attacks, whatever a module was trained with" if known else ""
+            raise InputError(f"a {type(attack).__name__} is no attack that there is a loss for, which are flips of 0/1 attributes", f"give Flips(Q=12, q=0.01){decided}")
         if attack.Q is None or attack.q is None:
             raise InputError(f"{'Q' if attack.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
         if attack.bound not in ("best", bound):
             raise InputError(f"bound={attack.bound!r} inside Flips(…)", f"say it of the loss: RobustLoss(Flips(…), bound={attack.bound!r})")
+        if attack.margins != "fast":
+            raise InputError(f"margins={attack.margins!r} inside Flips(…): a loss has the margins that its bound has", "leave it out")
         if bound not in ("paper", "anchored"):
             raise InputError(f"bound={bound!r}", "give 'paper' or 'anchored'")
         if not isinstance(kind, str):
@@ -93,12 +107,14 @@ class RobustLoss:
     def __repr__(self) -> str:
         return f"RobustLoss(Flips(Q={self.attack.Q}, q={self.attack.q}), {self.kind!r}, {self.bound!r})"
 
-    def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *, labelled: Any = None) -> torch.Tensor:
+    def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *more: None, labelled: Any = None) -> torch.Tensor:
         """The loss of some nodes, or graphs: ids, a slice, a mask, or all of them. It is their mean times `weight`.
 
         `labelled` says which nodes have a label that may be used, by default `data.train_mask` for "hinge-unlabelled" and all that have one for the
         other kinds, of which all `nodes` must have one; the labels themselves are `data.y`.
         """
+        if more:
+            raise InputError("a loss takes the model, the data and nodes, and more is given", "labels are data.y, and labelled=mask says whose: robust(model, data, nodes, labelled=mask)")
         data = batched(data)
         reading = self._reading(model, data)
         targets = reading.targets(nodes)
@@ -147,10 +163,12 @@ class RobustLoss:
                 raise InputError(f"the data has no labels, `data.y`, and {needed}", remedy)
             return [-1] * len(targets), [False] * len(targets)
         if mask is None and unlabelled:
-            have = "labelled=data.train_mask" if what == "node" else "labelled=slice(None) for all graphs"
-            raise InputError(f"it is not said which {what}s are labelled", f"say {have}, a mask or ids of your own, or labelled=[] for none of them")
+            have = "robust(model, data, labelled=data.train_mask)" if what == "node" else "robust(model, graphs, labelled=slice(None)) for all graphs"
+            raise InputError(f"it is not said which {what}s are labelled", f"say it where the loss is computed: {have}; or labelled=[] for none of them")
         labels = y.detach().cpu().reshape(-1).numpy()
         known &= labels >= 0
+        for target in (target for target in targets if known[target] and labels[target] >= reading.classes):
+            raise InputError(f"{what} {target} has the label {labels[target]}, but the module has logits of {reading.classes} classes, from 0 to {reading.classes - 1}", "number the classes 0, 1, 2, … in data.y, as in training")
         if not unlabelled and not known[targets].all():
             node = next(target for target in targets if not known[target])
             raise InputError(f"{what} {node} has no label, which kind={self.kind!r} needs", f"give labelled {what}s, or take the kind 'hinge-unlabelled'")
@@ -167,7 +185,10 @@ class _Reading:
         if data is None or isinstance(data, (str, Graph)):
             raise InputError(f"a {type(data).__name__} is no Data object", "give the Data object that the module is called with")
         check_places(model, data)
-        found = read(model, data, loss._call, traced=True)
+        try:
+            found = read(model, data, loss._call, traced=True)
+        except InvalidAttributes as error:
+            raise error.of(instead("RobustLoss", "numbers")) from None
         graph = found.compared_graph()
         # As the native code has them: each layer behind those that it reads.
         self.arrays = [found.arrays[layer.name] for layer in found.network._sorted()]
@@ -191,6 +212,7 @@ class _Reading:
         self.native = _native.Certificates(graph._native(), network, loss.attack._native(graph), charging, loss._threads)
         self.count: int = self.native.targets
         self.what = "graph" if found.network.has_readout else "node"
+        self.classes: int = network.classes
 
     def is_current(self) -> bool:
         """Is the module as it was, but for the numbers that are made again?"""

@@ -152,6 +152,67 @@ def test_what_newcomers_give_is_named():
     refused("no edges between them", Pooled().eval(), data, gcnproof.InvalidData)
 
 
+def test_numbers_have_remedies_that_work():
+    """No remedy for attributes that are numbers leads to another refusal, whatever call is asked."""
+    torch.manual_seed(3)
+    model, data = Net(), graph()
+    numbers = Data(x=torch.rand(9, 6), edge_index=data.edge_index, y=data.y)
+    loss = gcnproof.torch.RobustLoss
+    flips = gcnproof.Flips(Q=1, q=1)
+    for call, name in (
+        (lambda: loss(flips)(model, numbers), "RobustLoss"),
+        (lambda: gcnproof.collective(model, numbers, [1], flips.q), "collective"),
+        (lambda: gcnproof.study(model, numbers, "study"), "study"),
+    ):
+        with pytest.raises(gcnproof.InvalidData, match=rf"Remedy: {name} is about flips of 0/1 attributes alone; certify\(model, data, …\) takes Ranges\(epsilon=0.01\) or Edges\(remove=5\)"):
+            call()
+    with pytest.raises(gcnproof.InvalidData, match=r"Remedy: give Edges\(remove=5\); certify takes Ranges\(epsilon=0.01\), too"):
+        gcnproof.explain(model, numbers, 0)
+    with pytest.raises(gcnproof.InvalidData, match=r"Remedy: give Ranges\(epsilon=0.01\) or Edges\(remove=5\)"):
+        gcnproof.certify(model, numbers, flips)
+    with pytest.raises(gcnproof.InvalidData, match=r"Remedy: say real=True, from_pyg\(model, data, real=True\)"):
+        gcnproof.from_pyg(model, numbers)
+    made, network = gcnproof.from_pyg(model, numbers, real=True)
+    for attack in (gcnproof.Ranges(epsilon=0.01), gcnproof.Edges(remove=5)):
+        assert len(gcnproof.certify(model, numbers, attack, **QUIET)) == len(gcnproof.certify(network, made, attack, **QUIET)) == 9
+        with pytest.raises(gcnproof.InputError, match=r"help: give Flips\(Q=12, q=0.01\); certify decides other attacks"):
+            loss(attack)
+
+
+def test_losses_say_where_things_are_said():
+    torch.manual_seed(3)
+    model, data = Net(), graph()
+    loss = gcnproof.torch.RobustLoss
+    flips = gcnproof.Flips(Q=1, q=1)
+    for named, words in (
+        ({"labelled": [0]}, r"robust\(model, data, nodes, labelled=mask\), is meant"),
+        ({"nodes": [0]}, r"robust\(model, data, nodes\), is meant"),
+        ({"q": 1}, r"RobustLoss\(Flips\(Q=…, q=…\)\), is meant"),
+        ({"margins": 1}, "margin is meant"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            loss(flips, **named)
+    with pytest.raises(gcnproof.InputError, match=r"help: say it where the loss is computed: robust\(model, data, labelled=data.train_mask\)"):
+        loss(flips)(model, data)
+    with pytest.raises(gcnproof.InputError, match="help: labels are data.y, and labelled=mask says whose"):
+        loss(flips)(model, data, [0], data.y)
+    assert loss(flips)(model, data, [0, 1], labelled=[0]) >= 0
+
+
+def test_results_of_another_model_or_graph(tmp_path):
+    torch.manual_seed(3)
+    model, data = Net(), graph()
+    rows = tmp_path / "rows.parquet"
+    results = gcnproof.certify(model, data, 3, 2, out=rows, **QUIET)
+    with pytest.raises(gcnproof.InputError, match="as it is now\n  help: give the one that was certified .*trained since is another one"):
+        gcnproof.report(results, model=Net(), out=tmp_path / "page.html")
+    other = Data(x=1 - data.x, edge_index=data.edge_index, y=data.y)
+    with pytest.raises(gcnproof.InputError, match="another graph: its edges, attributes or labels differ"):
+        gcnproof.load(rows, graph=other)
+    with pytest.raises(gcnproof.InputError, match=r"help: of results that were loaded, give it to load: gcnproof.load\(path, graph=data\).apply\(node\)"):
+        gcnproof.load(rows).apply(0, data)
+
+
 def test_data_that_is_none():
     torch.manual_seed(3)
     model, data, invalid = Net(), graph(), gcnproof.InvalidData
@@ -171,7 +232,7 @@ def test_data_that_is_none():
         ("edge_index", data.edge_index.T, r"data.edge_index.T.contiguous\(\)"),
         ("edge_index", data.edge_index + 1, "use `edge_index - 1`"),
         ("y", data.y + 0.5, "`data.y` has the type torch.float32"),
-        ("y", data.y[:5], "`data.y` has 5 entries, but the graph has 9 nodes"),
+        ("y", data.y[:5], "`data.y` has 5 entries, but the graph has 9 nodes.*of several graphs, give a list of them or a Batch"),
     ):
         refused(words, model, Data(**{**parts, name: value}), invalid)
     refused(r"`mask.bool\(\)`", model, data, nodes=torch.ones(9, dtype=torch.uint8))

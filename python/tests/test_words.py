@@ -10,7 +10,7 @@ from conftest import FIXTURES, small
 from scipy import sparse
 
 import gcnproof
-from gcnproof import Edges, Flips
+from gcnproof import Edges, Flips, scope
 
 GRAPH, MODEL = FIXTURES / "cora.npz", FIXTURES / "cora_standard.safetensors"
 QUIET = {"progress": False}
@@ -32,6 +32,11 @@ def _columns(graph):
     edges = np.stack(graph.adjacency.nonzero())
     node = np.bincount(edges[0]).argmax()
     return edges[:, edges[0] == node][:, :2]
+
+
+def _grouped(graph):
+    """The same edges with one category for each node."""
+    return gcnproof.Graph(graph.adjacency, np.eye(6)[np.arange(graph.node_count) % 6], graph.labels).grouped([range(6)])
 
 
 @pytest.mark.parametrize(
@@ -73,6 +78,15 @@ def _columns(graph):
         (lambda v: gcnproof.certify(v.network, gcnproof.Graph(v.graph.adjacency, v.graph.attributes, directed=True), 1, 1), r"read with directed=True.*\n  help: read it without"),
         (lambda v: v.collective([1], 1, radii=v.radius(Edges(remove=1), **QUIET)), "radii: they are numbers of changed edges"),
         (lambda v: gcnproof.train([v.graph], "ce"), "these are graphs\n  help: train in PyTorch Geometric, with gcnproof.torch.RobustLoss"),
+        (lambda v: v.certify(Edges(remove=1, freeze_edges="pairs.txt")), r"freeze_edges='pairs.txt': a text\n  help: give pairs of ids.*np.loadtxt"),
+        (lambda v: v.certify(Flips(1, 1), E=1), r"E beside Flips.*\n  help: \[Flips\(Q=3, q=1\), Edges\(change=2\)\] is one attacker who does both"),
+        (lambda v: v.certify(gcnproof.Ranges(epsilon=0.1), bound="paper"), r"bound beside Ranges\(…\), which has none\n  help: leave it out"),
+        (lambda v: v.certify([Flips(1, 1)]), r"\[Flips\]: a list of one attack\n  help: give Flips\(…\) itself"),
+        (lambda v: v.certify(gcnproof.Ranges), r"Ranges is a class.*\n  help: give gcnproof.Ranges\(epsilon=0.01\)"),
+        (lambda v: gcnproof.Ranges(0.1), r"help: say how far they are moved: Ranges\(epsilon=0.1\)"),
+        (lambda v: gcnproof.Ranges(epsilon=-1), "epsilon=-1: it is less than 0"),
+        (lambda v: gcnproof.train(_grouped(v.graph), "ce"), "are categories.*\n  help: train on the graph without groups"),
+        (lambda v: gcnproof.report(v.certify(gcnproof.Ranges(epsilon=0.1), **QUIET), out="page.html"), r"no page yet about Ranges.*\n  help: print the results"),
         (lambda v: Edges("insert", 1), r"help: say how many: Edges\(insert=1\)"),
         (lambda v: v.certify(Q=2.0, q=1), "Q=2.0\n  help: say Q=2"),
         (lambda v: v.certify(Q="2", q=1), "Q='2'\n  help: say Q=2"),
@@ -153,12 +167,47 @@ def _columns(graph):
         (lambda v: v.graph.grouped([True] * 3 + [False] * 3), r"groups=\[True.*\n  help: give one list of attributes for each group"),
         (lambda v: v.certify(1, 1).graph, "these results are about nodes, and have no column graph\n  help: use results.node"),
         (lambda v: v.collective([1], gcnproof.Categories(q=1, groups=[[0, 1]])), "not for categories"),
-        (lambda v: gcnproof.study(v.network, v.graph, "study", gcnproof.Categories(Q=1, q=1, groups=[[0, 1]])), "changes of categories are certified by certify"),
+        (lambda v: v.collective([1], [Flips(q=1), Edges(remove=1)]), r"two are given\n  help: give Flips\(…\) alone; certify decides both"),
+        (lambda v: v.collective([Flips(q=1), Edges(remove=1)]), "the attack stands where the budgets are expected"),
+        (lambda v: v.collective(Flips(q=1), [1]), "the attack stands where the budgets are expected"),
+        (lambda v: v.radius([Flips(q=1), Edges(remove=1)]), r"help: give Flips\(…\) or Edges\(…\) alone; certify decides both"),
+        (lambda v: gcnproof.train(v.graph, "ce", [Flips(1, 1), Edges(1)]), r"not about \[Flips, Edges\]\n  help: .*; \[Flips, Edges\] is decided by certify$"),
+        (lambda v: gcnproof.train(gcnproof.Graph(v.graph.adjacency, v.graph.attributes * 0.3, real=True), "ce"), r"attributes are numbers.*\n  help: .*certify\(model, data, …\) takes Ranges.* or Edges"),
+        (lambda v: v.certify(1, 1).apply(0, v.graph), r"a graph is given.*\n  help: .*gcnproof.load\(path, graph=data\).apply\(node\)"),
+        (lambda v: gcnproof.Graph(v.graph.adjacency, v.graph.attributes, [0, 1]), "labels have the sides.*\n  help: .*of graphs, give batch"),
+        (lambda v: gcnproof.study(v.network, v.graph, "study", gcnproof.Categories(Q=1, q=1, groups=[[0, 1]])), r"not about Categories\n  help: give Flips\(…\).*a graph without groups; Categories is decided by certify, radius and explain"),
     ],
 )
 def test_questions(verifier, call, words):
     with pytest.raises(gcnproof.InputError, match=words):
         call(verifier)
+
+
+@pytest.mark.parametrize("attributes", ["numbers", "categories", "quotients"])
+def test_remedies_of_attributes_lead_to_an_answer(verifier, attributes):
+    """Whatever is asked of attributes for which it is not decided: the attacks that the remedy names are."""
+    own, network = verifier.graph, verifier.network
+    hot = np.eye(own.attribute_count)[np.arange(own.node_count) % own.attribute_count]
+    known = {"numbers": own.attributes * 0.3, "categories": hot, "quotients": (own.attributes.toarray() + 0.0) / np.maximum(own.attributes.sum(1), 1)}[attributes]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph = gcnproof.Graph(own.adjacency, np.asarray(sparse.csr_matrix(known).toarray()), own.labels, real=True)
+    graph = graph.grouped([range(own.attribute_count)]) if attributes == "categories" else graph
+    attacks = {
+        "Flips": Flips(Q=1, q=1), "Ranges": gcnproof.Ranges(epsilon=0.01), "Edges": Edges(remove=1), "[Flips": [Flips(Q=1, q=1), Edges(remove=1)],
+        "Categories": gcnproof.Categories(Q=1, q=1),
+    }
+    decided = scope.DECIDED[attributes]
+    for name, attack in attacks.items():
+        if name == "Categories" and attributes != "categories":
+            continue
+        if name.strip("[") in decided and not name.startswith("["):
+            assert len(gcnproof.certify(network, graph, attack, **QUIET)) == own.node_count
+            continue
+        with pytest.raises(gcnproof.InputError) as caught:
+            gcnproof.certify(network, graph, attack, **QUIET)
+        named = re.findall(r"(?:give|or) ([A-Z]\w+)\(", caught.value.help)
+        assert named and set(named) <= set(decided), (name, caught.value.help)
 
 
 def test_what_is_said_of_graphs():
@@ -269,6 +318,8 @@ def test_an_argument_of_another_call(verifier):
         Edges(E=1)
     with pytest.raises(TypeError, match=r"edges='insert' with E, or Edges\(insert=…\), is meant"):
         verifier.certify(insert=1)
+    with pytest.raises(TypeError, match=r"'epsilon' is no argument of explain, which is not about Ranges: certify and radius take Ranges\(epsilon=0.01\)"):
+        verifier.explain(0, epsilon=0.1)
     with pytest.raises(TypeError, match=r"Categories\(Q=…, q=…, groups=…\) is meant"):
         verifier.certify(1, 1, groups=[[0, 1]])
     with pytest.raises(TypeError, match="'expect_Q': Q is meant"):

@@ -27,8 +27,11 @@ pub enum ReportError {
     ))]
     Unknown { file: String, problem: String },
     /// Verdicts about two attackers at once.
-    #[error("{file}: verdicts about flips and changed edges at once, which no figure shows yet")]
-    #[diagnostic(help("give results of certify about flips alone (-Q and -q), or about edges alone (--edges and -E)"))]
+    #[error("{file}: verdicts about flips and changed edges at once, which reports and summaries do not show yet")]
+    #[diagnostic(help(
+        "its rows are a table like any other (docs/results.md), which gcnproof.load and pandas read; reports and summaries take results \
+         about flips alone (-Q and -q), or about edges alone (--edges and -E)"
+    ))]
     Joint { file: String },
     /// A study cannot be read or written.
     #[error(transparent)]

@@ -18,9 +18,9 @@ pub fn contents_of(path: &Path) -> Option<&'static str> {
         () if is("{\"format\":\"gcnproof training checkpoint") => {
             Some("the checkpoint of a training that is not finished")
         }
-        () if is("{\"node\"") || is("{\"q_global\"") => Some("a table of results (JSON lines)"),
+        () if is("{\"node\"") || is("{\"graph\"") || is("{\"q_global\"") => Some("a table of results (JSON lines)"),
         () if is("PAR1") => Some("a table of results (Parquet)"),
-        () if is("node,") || is("q_global,") => Some("a table of results (CSV)"),
+        () if is("node,") || is("graph,") || is("q_global,") => Some("a table of results (CSV)"),
         () if page.starts_with("<!doctype html") || page.starts_with("<html") => Some("a page of HTML"),
         () if start.starts_with(b"\x93NUMPY") => Some("an array (npy)"),
         () => None,

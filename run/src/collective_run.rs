@@ -22,7 +22,9 @@ use super::collective_proofs::{Folder, Proofs};
 use super::effort::limit_words;
 use super::flips::nothing_to_attack;
 use super::known_radii::KnownRadii;
+use super::question::no_labels;
 use super::run::{Finished, Run, check_no_file, make_folder};
+use super::scope::instead;
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
@@ -162,13 +164,14 @@ impl Question<'_> {
         let settings =
             Settings { rows: self.rows, attacked_nodes: self.attacked_nodes, swaps: self.swaps, ..Settings::default() };
         let work = Collective::new(certifier, &nodes, settings).map_err(|error| {
-            let help = match error {
+            let binarized = match error {
                 ProblemError::Normalised { .. } => {
-                    "ask about single nodes with certify, or give a model of 0/1 attributes and read the graph with --binarize"
+                    "; or give a model of 0/1 attributes and read the graph with --binarize"
                 }
-                _ => "ask about single nodes with certify",
+                _ => "",
             };
-            miette!(help = help, "{error}")
+            let asked = instead(&error).map_or(String::new(), |asked| format!(": {asked}"));
+            miette!(help = format!("`gcnproof certify` decides nodes one by one{asked}{binarized}"), "{error}")
         })?;
         let mut before: Vec<Flip> = Vec::new();
         for &q in open {
@@ -206,10 +209,13 @@ impl Question<'_> {
         let graph = self.graph;
         let mut nodes = self.nodes.clone().unwrap_or_else(|| (0..graph.target_count()).collect());
         if self.class == Class::Labels {
+            if nodes.iter().all(|&node| graph.label(node).is_none()) {
+                return Err(no_labels(graph, self.nodes.is_some()));
+            }
             nodes.retain(|&node| graph.label(node) == u32::try_from(certifier.predicted(node)).ok());
             if nodes.is_empty() {
                 return Err(miette!(
-                    help = "leave --class labels out, or give a graph with labels",
+                    help = "leave --class labels out, and all predictions count",
                     "{}: no prediction agrees with a label, so none can be broken",
                     self.graph_name
                 ));

@@ -4,7 +4,7 @@ use gcnproof::edges::{
     Candidates, Edge, EdgeBudget, EdgeCertifier, EdgeError, EdgeKind, EdgeProblem, EdgeResult, Edges, edge_header,
 };
 use gcnproof::proof::model_file;
-use gcnproof::{Graph, Network, ProblemError};
+use gcnproof::{Graph, Network};
 use gcnproof_check::edges::format::Header;
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
@@ -15,6 +15,7 @@ use miette::{Result, miette};
 use super::proofs::not_understood;
 use super::question::{Answered, NodeQuestion, Prove};
 use super::run::Run;
+use super::scope::instead;
 
 /// Puts graph, network and budget together.
 ///
@@ -28,17 +29,11 @@ pub fn problem(run: &Run, graph: &Graph, network: &Network, budget: EdgeBudget) 
             EdgeError::Operator { .. } => {
                 "give a model, or --message-passing, with rules that the graph's edges determine"
             }
-            EdgeError::Problem(ProblemError::Normalised { .. }) => {
-                "attacks on edges are not available for such rows: ask about flips of attributes (-Q, -q), or give a \
-                 model of 0/1 attributes and read the graph with --binarize"
-            }
-            EdgeError::Problem(ProblemError::Categories { .. }) => {
-                "changed edges leave attributes as they are: give the graph without groups (`attr_groups`)"
-            }
             EdgeError::Fixed => {
                 "in Python give the module itself, gcnproof.certify(model, data, Edges(…)), which reads it on other edges too; flips of \
                  attributes (-Q, -q) take this network"
             }
+            EdgeError::Problem(error) if instead(error).is_some() => instead(error).unwrap_or_default(),
             EdgeError::Directed { .. } => {
                 "give a model that adds self-loops (gcn), sums or averages; or leave directed edges out"
             }

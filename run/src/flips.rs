@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gcnproof::proof::{header, model_file};
 use gcnproof::{
-    Bound, Budget, Certifier, CertifierBuilder, Effort, Execution, Flip, Flips, NodeResult, Problem, ProblemError,
+    Bound, Budget, Certifier, CertifierBuilder, Effort, Execution, Flip, Flips, NodeResult, Problem, Ranges,
 };
 use gcnproof_check::format::{Convention, Deployed, Header};
 use gcnproof_check::ranges::{Checker as RangeChecker, Statement as RangeStatement};
@@ -19,6 +19,7 @@ use miette::{Result, miette};
 use super::deployed::{rounding_note, undecided_note};
 use super::proofs::not_understood;
 use super::question::{Answered, NodeQuestion, Prove};
+use super::scope::instead;
 
 /// What only questions about flips say.
 #[derive(Clone, Debug)]
@@ -45,6 +46,8 @@ pub fn nothing_to_attack(budget: &Budget) -> Option<String> {
         "no node may be changed (q = 0, or all nodes are frozen)"
     } else if !frozen.is_empty() && frozen.iter().all(|&frozen| frozen) {
         "all attributes are frozen"
+    } else if matches!(budget.ranges(), Some(Ranges::Ball(radius)) if *radius == 0.0) {
+        "attributes are moved by at most 0"
     } else {
         return None;
     };
@@ -105,13 +108,8 @@ impl Answered for Flips {
             ));
         }
         Problem::new(question.graph.clone(), question.network.clone(), question.budget.clone()).map_err(|error| {
-            let help = match error {
-                ProblemError::Categories { .. } => {
-                    "leave --epsilon and --ranges out to change categories, or `attr_groups` out of the file"
-                }
-                _ => "give ranges that contain the values of the graph, one for each attribute",
-            };
-            miette!(help = help, "{error}")
+            let ranges = "give ranges that contain the values of the graph, one for each attribute";
+            miette!(help = instead(&error).unwrap_or(ranges), "{error}")
         })?;
         Ok(())
     }

@@ -58,7 +58,9 @@ impl<'a> Ids<'a> {
     pub fn labelled(&self, list: Option<&str>, graph: &Graph) -> Result<BTreeSet<u64>> {
         Ok(match list {
             Some(list) => {
-                lists::nodes_of("--labelled", list, self.count())?.into_iter().map(|node| node as u64).collect()
+                let what = if graph.batch().is_some() { "graph" } else { "node" };
+                let targets = lists::targets_of("--labelled", list, self.count(), what)?;
+                targets.into_iter().map(|target| target as u64).collect()
             }
             None => (0..self.rows).filter(|&row| graph.label(row).is_some()).map(|row| self.id(row)).collect(),
         })

@@ -29,6 +29,31 @@ pub fn read_graph_only(path: &Path, options: &GraphOptions) -> Result<Graph> {
     Ok(Graph::from_file(file))
 }
 
+/// The same of a graph that results are about: its attributes may be numbers, and its edges may have one direction, where these were attacked.
+///
+/// # Errors
+/// If the file is none.
+pub fn read_certified(path: &Path, options: &GraphOptions) -> Result<Graph> {
+    let read = as_certified(options, |options| gcnproof_files::read_graph(path, options), |error| Some(error));
+    Ok(Graph::from_file(read.map_err(|error| no_graph(path, error, "give a graph file"))?))
+}
+
+/// Reads a graph of results in one way or the other; `of_file` finds what is wrong with the file in an error.
+///
+/// # Errors
+/// If it cannot be read either way.
+pub fn as_certified<T, E>(
+    options: &GraphOptions,
+    read: impl Fn(&GraphOptions) -> std::result::Result<T, E>,
+    of_file: impl Fn(&E) -> Option<&FileError>,
+) -> std::result::Result<T, E> {
+    let options = GraphOptions { real: true, ..*options };
+    read(&options).or_else(|error| match of_file(&error) {
+        Some(FileError::NotSymmetric { .. }) => read(&GraphOptions { directed: true, ..options }),
+        _ => Err(error),
+    })
+}
+
 /// The same of a graph or of a part of one.
 ///
 /// # Errors

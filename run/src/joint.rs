@@ -1,7 +1,7 @@
 //! Questions about flips and changed edges at once.
 
 use gcnproof::edges::{EdgeError, Joint, JointCertifier, JointProblem, JointResult, edge_header};
-use gcnproof::{Effort, Flip, ProblemError};
+use gcnproof::{Effort, Flip};
 use gcnproof_check::Accepted;
 use gcnproof_check::edges::format::{Header, Line};
 use gcnproof_check::format::{Convention, Unproved};
@@ -10,7 +10,9 @@ use gcnproof_results::record::edges::EdgeBudgetRecord;
 use gcnproof_results::record::joint::JointRun;
 use miette::{Report, Result, miette};
 
+use super::flips::nothing_to_attack;
 use super::question::{Answered, NodeQuestion, Prove};
+use super::scope::instead;
 
 /// Which of both attackers can be asked alone about what is refused here.
 const ALONE: &str = "leave it out; or ask about one of both alone: flips (-Q and -q), or edges (--edges and -E)";
@@ -37,16 +39,11 @@ impl Answered for Joint {
                     "give a model, or --message-passing, with rules that the graph's edges determine; or ask about flips \
                      alone (-Q and -q)"
                 }
-                EdgeError::Problem(ProblemError::Normalised { .. } | ProblemError::Categories { .. }) => {
-                    "ask about flips alone (-Q and -q), or about edges alone (--edges and -E)"
-                }
                 EdgeError::Fixed => {
                     "in Python give the module itself, gcnproof.certify(model, data, Edges(…)), which reads it on other edges too; flips \
                      alone (-Q, -q) take this network"
                 }
-                EdgeError::Problem(ProblemError::Numbers { .. }) => {
-                    "attributes that are numbers are not flipped: ask about edges alone (--edges and -E)"
-                }
+                EdgeError::Problem(error) if instead(error).is_some() => instead(error).unwrap_or_default(),
                 _ => "give a graph, a model and budgets that belong together",
             };
             miette!(help = help, "-Q together with --edges {kind}: {error}")
@@ -71,6 +68,17 @@ impl Answered for Joint {
 
     fn radius_description(question: &NodeQuestion<Joint>, _: usize) -> Description {
         Joint::description(question)
+    }
+
+    fn note(question: &NodeQuestion<Joint>) -> Option<String> {
+        let flips = nothing_to_attack(&question.budget.flips);
+        let edges = question.budget.edges.locals().iter().all(|&e| e == 0);
+        match (flips, edges) {
+            (Some(nothing), true) => Some(nothing),
+            (Some(_), false) => Some("note: no attribute can be flipped: only changes of edges are decided".into()),
+            (None, true) => Some("note: no edge can be changed: only flips of attributes are decided".into()),
+            (None, false) => None,
+        }
     }
 
     fn check_proofs(_: &NodeQuestion<Joint>) -> Result<()> {

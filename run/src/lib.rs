@@ -32,6 +32,7 @@ pub mod radius;
 pub mod reproduction;
 pub mod run;
 pub mod sample;
+pub mod scope;
 pub mod study;
 pub mod study_run;
 pub mod told;

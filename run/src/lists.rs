@@ -127,7 +127,7 @@ pub fn nodes_of(option: &str, list: &str, count: usize) -> Result<Vec<usize>> {
 }
 
 /// The same of nodes or of graphs, as they are called in singular.
-fn targets_of(option: &str, list: &str, count: usize, what: &str) -> Result<Vec<usize>> {
+pub(crate) fn targets_of(option: &str, list: &str, count: usize, what: &str) -> Result<Vec<usize>> {
     let mut nodes = Vec::new();
     for id in identifiers(option, list, count, if what == "graph" { "graphs" } else { "nodes" })? {
         match usize::try_from(id) {

@@ -15,7 +15,7 @@ use gcnproof_results::contents::contents_of;
 use gcnproof_results::record::description::{Description, Identity};
 use miette::{Result, miette};
 
-use super::input::no_graph;
+use super::input::{as_certified, no_graph};
 use super::outputs::{Kind, NamedFile, check_folder, untouched, untouched_figures};
 
 /// The graph of the results.
@@ -88,7 +88,12 @@ impl Page {
         let landscape = match (self.graph, copy) {
             (Some(PageGraph::Memory(graph)), _) => Some(in_memory(graph, groups.graph.as_deref())?),
             (Some(PageGraph::File(path, options)), _) => {
-                let read = Landscape::read(&path, &stem(&path), &options, groups.graph.as_deref());
+                let read =
+                    |options: &GraphOptions| Landscape::read(&path, &stem(&path), options, groups.graph.as_deref());
+                let read = as_certified(&options, read, |error| match error {
+                    ReportError::Graph(error) => Some(error),
+                    _ => None,
+                });
                 Some(read.map_err(|error| match error {
                     ReportError::Graph(error) => no_graph(&path, error, "give a graph file"),
                     error => error.into(),

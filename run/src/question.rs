@@ -15,7 +15,7 @@ use gcnproof_results::record::description::{Class, Description, EffortRecord, Id
 use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::{Column, of_graphs};
-use miette::{Result, miette};
+use miette::{Report, Result, miette};
 
 use super::ids::Ids;
 use super::outputs::{NamedFile, check_distinct};
@@ -348,12 +348,33 @@ pub fn check_json_lines(option: &str, path: &Path) -> Result<()> {
     ))
 }
 
+/// Why labels cannot be kept where there are none, at all or of `some` nodes that are asked about.
+pub fn no_labels(graph: &Graph, some: bool) -> Report {
+    let target = if graph.batch().is_some() { "graph" } else { "node" };
+    let anywhere = (0..graph.target_count()).any(|row| graph.label(row).is_some());
+    match some && anywhere {
+        true => miette!(
+            help = format!("leave --class labels out, or name labelled {target}s with --nodes"),
+            "--class labels: none of the {target}s asked about has a label"
+        ),
+        false => miette!(
+            help = format!(
+                "leave --class labels out: the predicted class is the one to be kept; or save labels with the graph, one for each {target} (`y`)"
+            ),
+            "--class labels: the graph has no labels"
+        ),
+    }
+}
+
 /// `--class labels` needs a usable label for every node asked for.
 ///
 /// # Errors
 /// With the first node that has none.
 pub fn check_labels(graph: &Graph, nodes: &[usize], ids: Ids, classes: usize) -> Result<()> {
     let target = if graph.batch().is_some() { "graph" } else { "node" };
+    if nodes.iter().all(|&row| graph.label(row).is_none()) {
+        return Err(no_labels(graph, nodes.len() < graph.target_count()));
+    }
     for &row in nodes {
         let node = ids.id(row);
         match graph.label(row) {

@@ -54,7 +54,9 @@ pub enum ProofError {
         done: usize,
     },
     /// The file to be written is something else.
-    #[error("{file}: is not a file of proofs that gcnproof wrote, and is not overwritten")]
+    #[error(
+        "{file}: is not a file of proofs that gcnproof wrote, or is cut off in its first line, and is not overwritten"
+    )]
     #[diagnostic(help("choose another file, or move this one away"))]
     Occupied {
         /// The file.

@@ -4,13 +4,15 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
+use crate::question::{Attack, Question};
+
 /// Opens a file of proofs.
 ///
 /// # Errors
-/// If it cannot be read, or is a graph, a model or a table of results instead.
-pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
+/// If it cannot be read, or is a graph, a model, a table of results or a folder instead, of which the file of the budget asked about is named.
+pub fn open_proofs(path: &Path, question: Option<&Question>) -> Result<impl Read + Send + use<>, String> {
     let unreadable = |error| format!("{}: cannot be read: {error}", path.display());
-    if let Some(problem) = folder(path) {
+    if let Some(problem) = folder(path, question) {
         return Err(format!("{}: {problem}", path.display()));
     }
     let mut file = File::open(path).map_err(unreadable)?;
@@ -41,12 +43,19 @@ pub fn open_proofs(path: &Path) -> Result<impl Read + Send + use<>, String> {
 }
 
 /// Why a folder is no file of proofs; `collective` writes one for each budget into a folder.
-fn folder(path: &Path) -> Option<String> {
+fn folder(path: &Path, question: Option<&Question>) -> Option<String> {
     let names = path.is_dir().then(|| std::fs::read_dir(path).into_iter().flatten().flatten())?;
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    Some(match names.filter(|name| name.starts_with("Q-")).min() {
-        Some(name) => format!(
-            "is a folder of `collective`, with a file of proofs for each budget: give one of them, such as {}",
+    let budget = |name: &str| name.strip_prefix("Q-")?.split('.').next()?.parse::<u64>().ok();
+    let asked = question.and_then(|question| match &question.attack {
+        Attack::Flips(budget, _) | Attack::Collective { budget, .. } => Some(budget.global),
+        Attack::Ranges(..) | Attack::Removals(_) => None,
+    });
+    let found = names.filter_map(|name| Some((budget(&name)?, name)));
+    Some(match found.min_by_key(|(budget, _)| (Some(*budget) != asked, *budget)) {
+        Some((budget, name)) => format!(
+            "is a folder of `collective`, with a file of proofs for each budget: give {} {}",
+            if Some(budget) == asked { "that of yours," } else { "one of them, such as" },
             path.join(name).display()
         ),
         None => "cannot be read: it is a folder".into(),

@@ -37,8 +37,10 @@ pub fn check(
     let (nodes, attributes) = (graph.attributes.rows, graph.attributes.columns);
     let (question, part) = (options.question.clone(), options.part.clone());
     let (verdicts, graphs) = (vec![None; graph.targets()], graph.batch.is_some());
+    let categories = graph.categories.is_some();
     let answers = verdicts.clone();
-    let mut summary = Summary { answers, verdicts, nodes, attributes, graphs, question, part, ..Summary::default() };
+    let mut summary =
+        Summary { answers, verdicts, nodes, attributes, graphs, categories, question, part, ..Summary::default() };
     let limits = if options.exact_only { options.limits.exact() } else { options.limits };
     let work = Arc::new(Work::new(limits, nodes, options.stop));
     match run(graph, model, options, &work, reader, &mut progress, &mut summary) {

@@ -92,6 +92,8 @@ pub struct Summary {
     pub nodes: usize,
     /// Are graphs classified? Then all that is said of nodes that have verdicts is said of these.
     pub graphs: bool,
+    /// Are its attributes categories? Then what flips do is said of changes of these.
+    pub categories: bool,
     /// The number of attributes of the graph.
     pub attributes: usize,
     /// What was asked; without it no exit code is 0.

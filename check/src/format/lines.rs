@@ -96,7 +96,7 @@ impl<'a> Lines<'a> {
                         return (batch, Some(io::Error::other(problem)));
                     }
                     Ok(Some(line)) => line,
-                    Err(error) => return (batch, Some(error)),
+                    Err(error) => return (batch, Some(resumable(error))),
                 },
             };
             bytes += line.as_ref().map_or(0, Vec::len);
@@ -136,12 +136,18 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
+/// What is said of compressed data that end early.
+const CUT: &str = "the compressed data end early: copy the file again";
+
 /// What the decoder says of data that end early, in words.
 fn cut_short(error: io::Error) -> io::Error {
-    match error.to_string().contains("UnexpectedEof") {
-        true => {
-            io::Error::other("the compressed data end early: copy the file again, or go on with its run (--resume)")
-        }
+    if error.to_string().contains("UnexpectedEof") { io::Error::other(CUT) } else { error }
+}
+
+/// The same behind the header, which a run needs to go on.
+fn resumable(error: io::Error) -> io::Error {
+    match error.to_string() == CUT {
+        true => io::Error::other(format!("{CUT}, or go on with its run (--resume)")),
         false => error,
     }
 }

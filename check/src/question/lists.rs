@@ -140,7 +140,7 @@ pub(super) fn identifiers(option: &str, list: &str, count: usize, what: &str) ->
     Ok(ids)
 }
 
-/// Edges of a graph, or pairs without one, from a file that an option names: the ids of both ends one after the other.
+/// Edges of a graph, or pairs without one, from a file that an option names: the ids of both ends in a line, or one after the other in an array.
 pub(super) fn edges(
     option: &str,
     file: &str,

@@ -256,19 +256,20 @@ fn files_that_do_not_fit_are_refused() {
         ("-Q", "--nodes", "0\n0\n0\n", "--nodes selects no node"),
         ("-Q", "--local-file", "1\n1\n", "2 local budgets for 3 nodes"),
         ("-Q", "--local-file", "1\n-1\n1\n", "it must not be negative"),
-        ("-E", "--freeze-edges", "0\n1\n2\n", "3 ids are no list of pairs"),
-        ("-E", "--freeze-edges", "0\n0\n", "the graph has no edge 0-0"),
-        ("-E", "--freeze-edges", "1\n2\n", "the graph has no edge 1-2"),
-        ("-E", "--freeze-edges", "3\n0\n", "the graph has no edge 3-0"),
-        ("-E", "--freeze-edges", "0\n3\n", "the graph has no edge 0-3"),
-        ("-E", "--freeze-edges", "-1\n0\n", "the graph has no edge -1-0"),
+        ("-E", "--freeze-edges", "0\n1\n2\n", "line 1: has one id, but an edge has two ends"),
+        ("-E", "--freeze-edges", "0,1\n0,1,2\n", "line 2: has 3 ids, but an edge has two ends"),
+        ("-E", "--freeze-edges", "0,0\n", "the graph has no edge 0-0"),
+        ("-E", "--freeze-edges", "1,2\n", "the graph has no edge 1-2"),
+        ("-E", "--freeze-edges", "3 0\n", "the graph has no edge 3-0"),
+        ("-E", "--freeze-edges", "0,3\n", "the graph has no edge 0-3"),
+        ("-E", "--freeze-edges", "-1,0\n", "the graph has no edge -1-0"),
     ] {
         let told = told(budget, option, text).unwrap_err();
         assert!(told.contains(problem), "{option} {text:?}: {told}");
     }
     assert_eq!(told("-Q", "--nodes", "0\n1\n1\n").unwrap().unwrap().nodes, Some(vec![1, 2]));
     assert_eq!(told("-Q", "--nodes", "2\n0\n").unwrap().unwrap().nodes, Some(vec![0, 2]));
-    let Attack::Removals(removals) = told("-E", "--freeze-edges", "2\n0\n").unwrap().unwrap().attack else { panic!() };
+    let Attack::Removals(removals) = told("-E", "--freeze-edges", "2,0\n").unwrap().unwrap().attack else { panic!() };
     assert_eq!(removals.frozen, [(0, 2)]);
 }
 

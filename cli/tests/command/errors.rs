@@ -314,7 +314,9 @@ fn wrong_files() -> Bench {
     bench.write("notes.txt", b"not a proof\n");
     std::fs::copy("../fixtures/cora_pyg_3layer.safetensors", bench.path("deep.safetensors")).unwrap();
     bench.write("three_ids.txt", b"0\n1\n2\n");
-    bench.write("no_edge.txt", b"0\n3\n");
+    bench.write("no_edge.txt", b"0,3\n");
+    bench.write("loop.txt", b"0,0\n");
+    bench.write("triples.txt", b"0,2,3\n4,0,1\n");
     let to = gcnproof::embedded::cora().0.adjacency().outer_view(0).unwrap().indices()[0];
     bench.write("edge.txt", format!("0,{to}\n").as_bytes());
     bench.write("three_budgets.txt", b"1\n1\n1\n");
@@ -356,8 +358,17 @@ fn wrong_files() -> Bench {
         "no_attributes_of_graphs.npz",
         &npz(&[("edge_index", edges(&[0, 1, 1, 0])), ("y", integers(&[0])), ("batch", integers(&[0, 0]))]),
     );
+    let nodes = |more: (&'static str, Vec<u8>)| {
+        npz(&[("edge_index", edges(&[0, 1, 1, 0])), ("x", singles(&[2, 4], &[1.0; 8])), more])
+    };
+    bench.write("no_batch.npz", &nodes(("y", integers(&[0]))));
+    bench.write("unlabelled.npz", &nodes(("y", integers(&[-1, -1]))));
+    bench.write("split.npz", &npz(&[("train_mask", booleans(&[true; 2708])), ("val_mask", booleans(&[true; 2708]))]));
+    bench.write("no_numbers.npy", &doubles(&[5, 2], &[f64::NAN; 10]));
+    bench.done("certify small.npz plain.npz -Q 1 -q 1 --edges remove -E 1 --out both.csv");
     std::fs::create_dir(bench.path("proved")).unwrap();
     bench.write("proved/Q-5.jsonl", b"{\"header\":{}}\n");
+    bench.write("proved/Q-2.jsonl", b"{\"header\":{}}\n");
     more_wrong_files(&bench);
     bench
 }
@@ -501,10 +512,19 @@ const TABLE: &[(&str, &str)] = &[
     ("edges the other way", "certify turned_edges.npz gcn.safetensors -Q 1"),
     ("groups as lists", "certify group_lists.npz gcn.safetensors -Q 1"),
     ("groups of names", "certify group_names.npz gcn.safetensors -Q 1"),
+    ("labels of graphs without a batch", "certify no_batch.npz readout.safetensors -Q 1"),
+    ("attributes that are numbers, in training", "train weighted.npz --loss ce --out new.safetensors"),
+    ("the same for one attack", "collective weighted.npz plain.npz -q 1 --budgets 1"),
     ("additions of categories", "certify categories.npz plain.npz -Q 1 --flips add"),
     ("edges beside categories", "certify categories.npz plain.npz --edges remove -E 1"),
+    ("edges and categories at once", "certify categories.npz plain.npz -Q 1 --edges remove -E 1"),
+    ("ranges of categories", "certify categories.npz plain.npz -Q 1 --epsilon 0.1"),
     ("one attack on categories", "collective categories.npz plain.npz -q 1 --budgets 1"),
     ("the graph of a model of nodes", "explain small.npz plain.npz --graph 1"),
+    ("a node of a model of graphs", "explain graphs.npz readout.safetensors --node 7"),
+    ("labels that nobody has", "certify unlabelled.npz plain.npz -Q 1 --class labels"),
+    ("the same for one attack", "collective unlabelled.npz plain.npz -q 1 --budgets 1 --class labels"),
+    ("no graph", "certify gcn.safetensors -Q 1"),
     ("no edges", "certify no_edges.npz gcn.safetensors -Q 1"),
     ("the same, looked at", "inspect no_edges.npz"),
     ("ids that are fractions", "certify fractions.npz gcn.safetensors -Q 1"),
@@ -550,6 +570,7 @@ const TABLE: &[(&str, &str)] = &[
     ("a folder", "certify cora.npz folder.csv -Q 1"),
     ("another network's logits", "certify cora.npz gcn.safetensors -Q 1 --logits other_logits.npz"),
     ("`normalize=False`", "radius small.npz small.safetensors --layers encoder,classifier --logits unnormalised.npy"),
+    ("logits that are no numbers", "inspect small.npz plain.npz --logits no_numbers.npy"),
     ("logits of another graph", "certify cora.npz gcn.safetensors -Q 1 --logits unnormalised.npy"),
     ("**Lists and budgets**", ""),
     ("a mask of another length", "certify cora.npz gcn.safetensors -Q 1 --nodes short_mask.npy"),
@@ -558,6 +579,9 @@ const TABLE: &[(&str, &str)] = &[
         "masks of several splits",
         "certify small.npz small.safetensors --layers encoder,classifier -Q 1 --nodes splits.npy",
     ),
+    ("an array that is not named", "certify cora.npz gcn.safetensors -Q 1 --nodes split.npz"),
+    ("arrays that are neither ids nor masks", "certify cora.npz gcn.safetensors -Q 1 --nodes small.npz"),
+    ("no node to be explained", "explain cora.npz gcn.safetensors"),
     ("a node that is not there", "certify cora.npz gcn.safetensors -Q 1 --nodes 2708"),
     ("labels in the place of ids", "certify cora.npz gcn.safetensors -Q 1 --nodes cora.npz:labels"),
     ("no ids", "certify cora.npz gcn.safetensors -Q 1 --nodes="),
@@ -589,7 +613,15 @@ const TABLE: &[(&str, &str)] = &[
     ("ranges without a lower limit", "certify small.npz plain.npz -Q 1 --ranges only_high.npz"),
     ("one range for all attributes", "certify small.npz plain.npz -Q 1 --ranges one_range.npz"),
     ("ranges in a word", "certify small.npz plain.npz -Q 1 --ranges minmax"),
+    ("a range in a number", "certify small.npz plain.npz -Q 1 --ranges 0.1"),
+    ("a range in two numbers", "certify small.npz plain.npz -Q 1 --ranges 0,1"),
     ("ranges without a number", "certify small.npz plain.npz --ranges observed"),
+    ("ranges and edges", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --edges remove -E 1"),
+    ("ranges and flips", "certify small.npz plain.npz -Q 1 --ranges observed --flips add"),
+    ("ranges of a deployed network", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --deployed float32"),
+    ("the precision of ranges", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --unit-roundoff 2^-8"),
+    ("a gap of ranges", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --gap 0.1"),
+    ("exact margins of flips and edges", "certify cora.npz gcn.safetensors -Q 1 --edges remove -E 1 --exact-margins"),
     ("a budget below 0", "certify cora.npz gcn.safetensors -Q -1"),
     ("a local budget below 0", "certify cora.npz gcn.safetensors -Q 1 -q -1%"),
     ("a share of more than 1", "certify cora.npz gcn.safetensors -Q 1 -q 1.5"),
@@ -619,6 +651,15 @@ const TABLE: &[(&str, &str)] = &[
     ("`--budget` for `-Q`", "certify cora.npz gcn.safetensors --budget 1"),
     ("`--max-q` for `--max-Q`", "radius cora.npz gcn.safetensors --max-q 5"),
     ("`--json` for `--format json`", "certify cora.npz gcn.safetensors -Q 1 --json"),
+    ("`--eps` for `--epsilon`", "certify small.npz plain.npz -Q 1 --eps 0.1"),
+    ("`--graphs` for `--nodes`", "certify graphs.npz readout.safetensors -Q 1 --graphs 1"),
+    ("the graph as an option", "certify --graph cora.npz gcn.safetensors -Q 1"),
+    ("categories as an option", "certify categories.npz plain.npz -Q 1 --categories"),
+    ("`--remove-edges` for `--edges remove`", "certify cora.npz gcn.safetensors --remove-edges 1"),
+    ("`--remove` for the same", "certify cora.npz gcn.safetensors --remove 1"),
+    ("`--float32` for `--deployed float32`", "certify cora.npz gcn.safetensors -Q 1 --float32"),
+    ("`--labels` for `--class labels`", "certify cora.npz gcn.safetensors -Q 1 --labels"),
+    ("a slip of the keyboard", "certify cora.npz gcn.safetensors -Q 1 --node-limt 5"),
     ("spaces in a list", "certify cora.npz gcn.safetensors -Q 1 --nodes 0 1 2"),
     ("the same before the files", "certify --nodes 0, 1, 2 cora.npz gcn.safetensors -Q 1"),
     ("the same where one node is meant", "explain cora.npz gcn.safetensors --node 0 1"),
@@ -647,12 +688,16 @@ const TABLE: &[(&str, &str)] = &[
     ("a candidate that is an edge", "certify cora.npz gcn.safetensors --edges insert -E 1 --candidates edge.txt"),
     ("candidates in columns", "certify small.npz plain.npz --edges insert -E 1 --candidates candidates.npy"),
     ("no candidates", "certify small.npz plain.npz --edges insert -E 1 --candidates no_pairs.txt"),
+    ("candidates by a number", "certify small.npz plain.npz --edges insert -E 1 --candidates 2"),
     ("candidates without a file", "certify small.npz plain.npz --edges insert -E 1 --candidates 0,2"),
     ("frozen edges where none is removed", "certify small.npz plain.npz --edges insert -E 1 --freeze-edges edge.txt"),
     ("a frozen node that is not there", "certify small.npz plain.npz --edges remove -E 1 --freeze-nodes 9"),
     ("`-E` of `radius` for insertions", "radius cora.npz gcn.safetensors --edges insert -E 5"),
     ("candidates of one attack for all", "collective cora.npz gcn.safetensors --budgets 2 --candidates-within 2"),
     ("candidates without insertions", "certify cora.npz gcn.safetensors --edges remove -E 5 --candidates-within 2"),
+    ("two attacks on edges", "certify cora.npz gcn.safetensors --edges remove,insert -E 5"),
+    ("a number of edges without `-E`", "certify cora.npz gcn.safetensors --edges remove 5"),
+    ("a number for what is done to edges", "certify cora.npz gcn.safetensors --edges 5"),
     ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
     (
         "proofs about edges and attributes at once",
@@ -660,6 +705,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("minima for edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3 --minimize"),
     ("edges and a local budget of flips", "certify cora.npz gcn.safetensors --edges remove -E 2 -q 1"),
+    ("the same of `radius`", "radius cora.npz gcn.safetensors --edges remove -q 1"),
     ("edges and a largest Q", "radius cora.npz gcn.safetensors --edges remove --max-Q 3"),
     ("edges and `-Q` of `explain`", "explain cora.npz gcn.safetensors --node 0 --edges remove -Q 3"),
     ("no number of edges", "certify cora.npz gcn.safetensors --edges remove -e 3"),
@@ -674,8 +720,9 @@ const TABLE: &[(&str, &str)] = &[
         "a matrix from a file",
         "certify small.npz small.safetensors --layers encoder,classifier --message-passing operator.npy --edges remove -E 1",
     ),
-    ("an odd number of ends", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),
-    ("an edge from a node to itself", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges twice.txt"),
+    ("an id in each line", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges three_ids.txt"),
+    ("three ids in a line", "certify cora.npz gcn.safetensors --edges insert -E 1 --candidates triples.txt"),
+    ("an edge from a node to itself", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges loop.txt"),
     ("an edge that is not there", "certify cora.npz gcn.safetensors --edges remove -E 1 --freeze-edges no_edge.txt"),
     (
         "budgets of another graph",
@@ -811,6 +858,7 @@ const TABLE: &[(&str, &str)] = &[
     ("an array in the place of results", "report operator.npy"),
     ("a page in the place of results", "report page.html"),
     ("a graph to be summed up", "summary cora.npz"),
+    ("flips and edges at once to be summed up", "summary both.csv"),
     ("JSON lines under another name", "summary renamed.csv"),
     ("results of another graph", "summary rows.jsonl --graph small.npz"),
     ("a node with two rows", "summary two_rows.jsonl"),
@@ -831,6 +879,7 @@ const TABLE: &[(&str, &str)] = &[
     ("results in the place of proofs", "check cora.npz gcn.safetensors done.csv -Q 1"),
     ("results as JSON lines", "check cora.npz gcn.safetensors rows.jsonl -Q 1"),
     ("`--expect` of `check`", "check cora.npz gcn.safetensors done.jsonl --expect 1"),
+    ("proofs in the place of the model", "check cora.npz done.jsonl -Q 1"),
     ("a graph in the place of proofs", "check cora.npz gcn.safetensors cora.npz -Q 1"),
     ("the folder of `collective`", "check cora.npz gcn.safetensors proved -Q 5 --bound 4"),
     ("proofs with a byte order mark", "check cora.npz gcn.safetensors marked.jsonl -Q 1"),
@@ -1463,7 +1512,9 @@ fn shares_are_of_groups_and_of_attributes_of_the_file() {
         "{told}"
     );
     assert!(
-        bench.done("check groups.npz m.npz p.jsonl -Q 1 -q 50%").contains("question    Q = 1 flips in all, q = 1 per")
+        bench
+            .done("check groups.npz m.npz p.jsonl -Q 1 -q 50%")
+            .contains("question    Q = 1 changes of categories in all, q = 1 per")
     );
     assert!(bench.done("explain groups.npz m.npz --node 0 -Q 1").contains("budget: 1 changes of categories in all"));
     let asked = bench.run("check numbers.npz m.npz p.jsonl -Q 1 -q 50%");
@@ -1575,6 +1626,103 @@ fn words_that_once_misled() {
         let noted = joined(&bench.run(line).stderr);
         assert!(noted.contains("labels go up to 60") && noted.contains("from 0 to 6"), "{line}: {noted}");
     }
+}
+
+/// What attackers of categories, numbers, edges and graphs do is told in their own words, and a remedy leads to no other refusal.
+#[test]
+fn newer_attackers_are_told_in_their_words() {
+    let bench = wrong_files();
+    // Changes of categories are no flips.
+    bench.done("certify categories.npz plain.npz -Q 1 --proofs categories.jsonl");
+    for question in ["", " -Q 1", " -Q 2"] {
+        let told = text(&bench.run(&format!("check categories.npz plain.npz categories.jsonl{question}")).stdout);
+        assert!(
+            told.contains("Q = 1 changes of categories in all, q = 1 per node\n") && !told.contains("flip"),
+            "{told}"
+        );
+    }
+    // Where no execution is decided, nothing is certified, and nothing has no mean.
+    let told = bench.done("radius categories.npz plain.npz --max-Q 1 --deployed float32");
+    assert!(told.contains("largest certified Q            -       -") && !told.contains("0.00"), "{told}");
+    let told = bench.json("radius categories.npz plain.npz --max-Q 1 --deployed float32 --format json");
+    assert_eq!(told["summary"]["certified"]["mean"], Value::Null, "{}", told["summary"]);
+    // Graphs are explained by their numbers, and --node says what it means there.
+    bench.done("explain graphs.npz readout.safetensors --graph 0");
+    let noted = joined(&bench.run("explain graphs.npz readout.safetensors --node 0").stderr);
+    assert!(noted.contains("about graph 0, as --graph 0 says it"), "{noted}");
+    assert!(bench.done("explain --help").contains("--graph"));
+    let message = bench.refused("certify graphs.npz readout.safetensors -Q 1 --labelled 9", 2);
+    assert!(message.contains("there is no graph 9"), "{message}");
+    // Half an attacker, and none.
+    for (options, said) in [
+        ("-q 0 -e 1", "no attribute can be flipped"),
+        ("-q 1 -e 0", "no edge can be changed"),
+        ("-q 0 -e 0", "nothing can be attacked"),
+    ] {
+        let done = bench.run(&format!("certify small.npz plain.npz -Q 1 --edges remove -E 1 {options}"));
+        assert!(done.status.success() && joined(&done.stderr).contains(said), "{options}: {}", joined(&done.stderr));
+    }
+    // Nothing can be moved by nothing.
+    let noted = joined(&bench.run("certify small.npz plain.npz -Q 1 --epsilon 0").stderr);
+    assert!(noted.contains("nothing can be attacked: attributes are moved by at most 0"), "{noted}");
+    // Numbers: what is proposed is decided.
+    bench.write(
+        "two.npz",
+        &npz(&[("W1", doubles(&[2, 2], &[0.5, -0.5, 0.25, 1.0])), ("b1", doubles(&[2], &[0.1, 0.0]))]),
+    );
+    for command in
+        ["collective weighted.npz two.npz -q 1 --budgets 1", "train weighted.npz --loss ce --out t.safetensors"]
+    {
+        let message = bench.refused(command, 2);
+        assert!(message.contains("`gcnproof certify` decides") && message.contains("--epsilon"), "{message}");
+    }
+    let told = bench.json("inspect weighted.npz two.npz --format json");
+    assert_eq!((&told[0]["attributes"], &told[0]["attributes_per_node"]["max"]), (&json!(2), &json!(1)), "{told}");
+    assert!(told[0]["values_of_attributes"].as_str().unwrap().contains("--epsilon"), "{told}");
+    for remedy in ["-Q 1 --epsilon 0.1", "-Q 1 --ranges observed", "--edges remove -E 1"] {
+        bench.done(&format!("certify weighted.npz two.npz {remedy}"));
+    }
+    // Results about numbers and directed edges are shown beside their graphs.
+    for (graph, option, name) in [("weighted.npz", "", "numbers"), ("directed.npz", "--directed-edges", "one_way")] {
+        bench.done(&format!("certify {graph} two.npz --edges remove -E 1 {option} --out {name}.csv"));
+        bench.done(&format!("summary {name}.csv --graph {graph}"));
+        bench.done(&format!("report {name}.csv --graph {graph} --out {name}.html"));
+    }
+    // Options that belong to others which this attacker does not have are left out, and not added to.
+    for (attack, option) in [
+        ("-Q 1 --epsilon 0.1", "--gap 0.1"),
+        ("-Q 1 --ranges observed", "--exact-margins"),
+        ("-Q 1 --edges remove -E 1", "--gap 0.1"),
+        ("-Q 1 --edges change -E 1", "--exact-margins"),
+    ] {
+        let message = bench.refused(&format!("certify small.npz plain.npz {attack} {option}"), 2);
+        assert!(message.contains("leave") && !message.contains("add --minimize"), "{message}");
+        bench.done(&format!("certify small.npz plain.npz {attack}"));
+    }
+    // Of categories, neither edges alone nor both at once are proposed.
+    for attack in ["-Q 1 --edges remove -E 1", "--edges remove -E 1", "-Q 1 --epsilon 0.1"] {
+        let message = bench.refused(&format!("certify categories.npz plain.npz {attack}"), 2);
+        assert!(message.contains("categories alone (-Q and -q)") && !message.contains("edges alone"), "{message}");
+    }
+}
+
+/// Compressed proofs that were cut off before their header are no run's to go on with, and nobody says so.
+#[test]
+fn proofs_without_a_header_are_not_gone_on_with() {
+    let bench = Bench::new();
+    small_problem(&bench);
+    let line = "certify small.npz small.safetensors --layers encoder,classifier -Q 1 --out rows.csv";
+    bench.done(&format!("{line} --proofs proofs.jsonl.zst"));
+    let packed = std::fs::read(bench.path("proofs.jsonl.zst")).unwrap();
+    bench.write("cut.jsonl.zst", &packed[..40]);
+    let told = bench.run("check small.npz small.safetensors --layers encoder,classifier cut.jsonl.zst -Q 1");
+    let told = joined(&told.stdout);
+    assert!(
+        told.contains("the compressed data end early: copy the file again") && !told.contains("--resume"),
+        "{told}"
+    );
+    let message = bench.refused(&format!("{line} --proofs cut.jsonl.zst --resume"), 2);
+    assert!(message.contains("or is cut off in its first line"), "{message}");
 }
 
 #[cfg(not(feature = "laboratory"))]

@@ -65,7 +65,7 @@ fn files(case: &EdgeCase) -> (Vec<RecordFile>, String) {
     }
     let _ = write!(options, " --keep-one-edge={}", budget.keep_one);
     if !budget.frozen.is_empty() {
-        let list: String = budget.frozen.iter().map(|(i, j)| format!("{i}\n{j}\n")).collect();
+        let list: String = budget.frozen.iter().map(|(i, j)| format!("{i},{j}\n")).collect();
         files.push(("frozen.txt".into(), list.into_bytes()));
         options += " --freeze-edges frozen.txt";
     }

@@ -173,7 +173,7 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     with a warning (`graph.normalised`).
     """
     whole(seed, "seed", "")
-    reading = read(model, data, call, directed=switch(directed, "directed"), real=real)
+    reading = read(model, data, call, directed=switch(directed, "directed"), real=switch(real, "real"))
     graph = reading.compared_graph(seed)
     reading.network.edges = _holds(model, reading, call)
     return graph, reading.network

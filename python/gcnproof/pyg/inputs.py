@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from ..errors import InputError, InvalidData, UnsupportedModel, warn
+from ..errors import InputError, InvalidAttributes, InvalidData, UnsupportedModel, warn
 from ..graph import Graph, checked_edges, no_edges
 from ..normalisation import Division, recognised
-from ..selection import NUMBERS
+from ..scope import instead
 
 Call = Callable[[Any, Any], Any]
 """How a module is called with a Data object."""
@@ -43,7 +43,7 @@ class Inputs:
         targets = int(self.batch[-1]) + 1 if readout else len(self.batch)
         if self.labels is not None and len(self.labels) != targets:
             what, other = ("graph", "node") if readout else ("node", "graph")
-            pools = f"pools the nodes of each graph, and classifies {targets} graphs" if readout else f"does not pool the nodes of each graph, and classifies {targets} nodes"
+            pools = f"pools the nodes of each graph, and classifies {targets} graph{'s' * (targets != 1)}" if readout else f"does not pool the nodes of each graph, and classifies {targets} nodes"
             raise InvalidData(
                 f"`data.y` has {len(self.labels)} labels, one for each {other}, but the module {pools}. Remedy: one class for each {what}, below 0 "
                 f"where there is no label, or `data.y = None` for no labels; {'a module without a readout' if readout else 'a readout such as global_add_pool'}, if {other}s "
@@ -108,7 +108,7 @@ def _batch(data: Any, adjacency: sparse.csr_array) -> np.ndarray:
     rows, columns = adjacency.nonzero()
     for place in np.flatnonzero(found[rows] != found[columns])[:1]:
         row, column = rows[place], columns[place]
-        raise InvalidData(f"an edge leads from node {column} of graph {found[column]} to node {row} of graph {found[row]}, but the graphs of a batch have no edges between them")
+        raise InvalidData(f"an edge leads from node {column} of graph {found[column]} to node {row} of graph {found[row]}, but the graphs of a batch have no edges between them. Remedy: `data.batch` has the graph that each node belongs to, as Batch.from_data_list(graphs) makes it")
     return found
 
 
@@ -161,6 +161,11 @@ def _is_text(values: Any) -> bool:
 
 def _attributes(x: torch.Tensor, real: bool) -> tuple[sparse.csr_array, int | None]:
     """0/1 attributes, or numbers, and the bits of the quotients where rows are divided by their sums."""
+    if x.dim() == 1 and not x.is_floating_point():
+        raise InvalidData(
+            "`data.x` has one number for each node, instead of nodes × attributes. Remedy: numbers of categories become columns, "
+            "`data.x = torch.nn.functional.one_hot(data.x).float()`, for a model that reads these; Categories(Q=1, q=1, groups=[range(data.x.shape[1])]) changes them"
+        )
     if x.dim() != 2:
         raise InvalidData(f"`data.x` has {x.dim()} sides instead of 2: it must be nodes × attributes")
     x = x.detach().cpu()
@@ -198,26 +203,23 @@ def _weighted(matrix: sparse.csr_array, first: int) -> None:
                 f"the rows of `data.x` look like 0/1 divided by their sums, but are not to the last bit of float32 or float64: {_inexact(matrix)}. "
                 "Remedy: divide the 0/1 attributes once, in float32 or float64: `data.x = (data.x > 0).float()`, then `data = T.NormalizeFeatures()(data)`."
             )
-        raise InvalidData(
-            f"the attributes are weighted and row-normalised: every row of `data.x` sums to 1 ({example}), but the entries of a row differ from each other. "
-            "Only 0/1 attributes are certified, and 0/1 attributes divided by the row's sum. Remedy: train the model on `data.x = (data.x > 0).float()`, "
-            f"with T.NormalizeFeatures() after that or without it; or {NUMBERS}."
-        )
+        problem = f"the attributes are weighted and row-normalised: every row of `data.x` sums to 1 ({example}), but the entries of a row differ from each other"
+        raise InvalidAttributes(f"{problem}. Flips are changes of 0 and 1, in rows as they are or divided by their sums", _TRAINED, instead("from_pyg", "numbers"))
     values = np.unique(matrix.data)
+    training: str | None = _TRAINED
     if len(values) == 1:
-        raise InvalidData(
-            f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}), and the rows do not sum to 1. Remedy: {NUMBERS}; or train the "
-            f"model on `data.x = (data.x != 0).float()`, or give that with the weights that read `data.x` multiplied by {values[0]:.9g}."
-        )
-    if len(values) > 2 and ((matrix.data < 0).any() or matrix.nnz > 0.5 * matrix.shape[0] * matrix.shape[1]):
-        raise InvalidData(
-            f"the attributes are continuous: {example}, and {len(values)} different numbers in all. Flips are changes of 0 and 1, in rows as they are or "
-            f"divided by their sums. Remedy: {NUMBERS}"
-        )
-    raise InvalidData(
-        f"the attributes are weighted: {example}, but only 0/1 attributes are flipped, and 0/1 attributes divided by the row's sum. "
-        f"Remedy: {NUMBERS}; or train the model on `data.x = (data.x > 0).float()`, with T.NormalizeFeatures() after that or without it."
-    )
+        problem = f"the attributes are 0 and {values[0]:.6g} instead of 0 and 1 ({example}), and the rows do not sum to 1"
+        training = f"train the model on `data.x = (data.x != 0).float()`, or give that with the weights that read `data.x` multiplied by {values[0]:.9g}"
+    elif len(values) > 2 and ((matrix.data < 0).any() or matrix.nnz > 0.5 * matrix.shape[0] * matrix.shape[1]):
+        problem, training = f"the attributes are continuous: {example}, and {len(values)} different numbers in all", None
+        problem += ". Flips are changes of 0 and 1, in rows as they are or divided by their sums"
+    else:
+        problem = f"the attributes are weighted: {example}, but only 0/1 attributes are flipped, and 0/1 attributes divided by the row's sum"
+    raise InvalidAttributes(problem, training, instead("from_pyg", "numbers"))
+
+
+_TRAINED = "train the model on `data.x = (data.x > 0).float()`, with T.NormalizeFeatures() after that or without it"
+"""How a model gets attributes that can be flipped."""
 
 
 def _inexact(matrix: sparse.csr_array) -> str:
@@ -288,6 +290,7 @@ def _labels(y: Any, nodes: int, graphs: int) -> np.ndarray | None:
         raise InvalidData(
             f"`data.y` has {shape} entries, but {'the graph has' if graphs == 1 else f'the {graphs} graphs have'} {nodes} nodes. Remedy: one class for each "
             f"{'node' if graphs == 1 else 'graph, or for each node where nodes are classified'}, below 0 where there is no label; `data.y = None` for no labels"
+            + ("; of several graphs, give a list of them or a Batch, which has `data.batch`" if graphs == 1 else "")
         )
     if y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         raise InvalidData(
