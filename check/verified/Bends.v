@@ -81,7 +81,7 @@ Proof.
   - destruct (_ && _); discriminate.
 Qed.
 
-Lemma nest_possible P made h rows width2 below width k : nest_above P made h rows width2 below width k <> Impossible.
+Lemma nest_possible P made l2 h rows width2 below width k : nest_above P made l2 h rows width2 below width k <> Impossible.
 Proof.
   unfold nest_above. destruct below as [|second [|first [|]]]; try discriminate. destruct (filter _ _); [discriminate|]. destruct (_ && _); [|discriminate].
   apply bind_possible.
@@ -93,10 +93,20 @@ Proof.
     apply each_one_possible. intros [c l']. unfold join. destruct (_ && _); discriminate.
 Qed.
 
+Lemma surroundings_ext link link' nodes : (forall n, link n = link' n) -> surroundings link nodes = surroundings link' nodes.
+Proof. intros E. unfold surroundings. f_equal. apply flat_map_ext. intros n. rewrite E. reflexivity. Qed.
+
+Lemma sound_surroundings_ext link link' nodes around : (forall n, link n = link' n) ->
+  sound_surroundings link nodes around = sound_surroundings link' nodes around.
+Proof.
+  intros E. unfold sound_surroundings. f_equal. f_equal. induction nodes as [|n nodes IH]; [reflexivity|]. cbn [forallb]. rewrite E, IH. reflexivity.
+Qed.
+
 Section Bends.
-  Variables (P : problem) (F : list flip) (first : layer Z) (ready_width : Z) (h : hints).
+  Variables (P : problem) (F : list flip) (first : layer Z) (ready_width : Z) (l2 : layer2) (h : hints).
   Hypothesis A : admissible P F.
   Hypothesis IN : inputs first = count P.
+  Hypothesis KNOWS : knows P first ready_width l2.
   Let made := all_ready (count P) ready_width first.
   Let X := attributes P.
   Let Y := flipped X F.
@@ -198,10 +208,10 @@ Section Bends.
 
     (* Row by row, the changes are the same. *)
     Lemma combined_gain nodes parts n d :
-      sound_surroundings made nodes (surroundings made nodes) = true ->
+      sound_surroundings (links made) nodes (surroundings (links made) nodes) = true ->
       (forall r, In r parts -> In (fst r) nodes) ->
       (forall r u, In r parts -> In u (ground (fst r)) -> proper_held u) ->
-      combined parts (moves P h ground (at_row (surroundings made nodes) n) n d) = gain parts (n, d).
+      combined parts (moves P h ground (at_row (surroundings (links made) nodes) n) n d) = gain parts (n, d).
     Proof.
       intros S IP PR. unfold sound_surroundings in S. apply andb_prop in S as [S AS]. apply andb_prop in S as [S1 S2].
       rewrite forallb_forall in S2. apply ascending_nodup in AS.
@@ -210,7 +220,7 @@ Section Bends.
       set (v := change (attributes P) n d).
       set (M := fun (r : Z * list Z) (grp : list (ready * Z)) => mix (snd r) (map (fun u => moved h u (n, d) (v * weights grp (spot u) d)) (ground (fst r)))).
       set (phi := fun it : Z * list (ready * Z) => zsum parts (fun r => if Z.eqb (fst r) (fst it) then M r (snd it) else 0)).
-      transitivity (zsum (surroundings made nodes) (fun r => zsum (snd r) (fun it => if Z.eqb (fst r) n then phi it else 0))).
+      transitivity (zsum (surroundings (links made) nodes) (fun r => zsum (snd r) (fun it => if Z.eqb (fst r) n then phi it else 0))).
       { apply zsum_ext. intros r. destruct (Z.eqb (fst r) n); [|symmetry; apply zsum_zero; reflexivity]. apply zsum_ext. intros it. unfold phi.
         apply zsum_ext. intros r'. destruct (Z.eqb_spec (fst r') (fst it)) as [E|]; [|reflexivity]. unfold M. rewrite E. reflexivity. }
       unfold surroundings. rewrite (group_sum _ (fun k it => if Z.eqb k n then phi it else 0)), zsum_flat_map.
@@ -271,20 +281,20 @@ Section Bends.
     Lemma towards_sum {B} k (l : list B) f : towards k (zsum l f) = zsum l (fun b => towards k (f b)).
     Proof. destruct k; cbn [towards]; try reflexivity. symmetry. apply zsum_opp. Qed.
 
-    Lemma links_of_surroundings nodes n row n2 grp : In (n, row) (surroundings made nodes) -> In (n2, grp) row -> In (n, grp) (links made n2).
+    Lemma links_of_surroundings nodes n row n2 grp : In (n, row) (surroundings (links made) nodes) -> In (n2, grp) row -> In (n, grp) (links made n2).
     Proof.
       intros H K. pose proof (group_in _ n row (n2, grp) H K) as I. apply in_flat_map in I as (n' & _ & I).
       apply in_map_iff in I as (lk & E & I). inversion E; subst. destruct lk. exact I.
     Qed.
 
-    Lemma tolls_sound k parts nodes l width : level_charge k -> 0 <= one h -> 0 <= limit l -> not_negative (toll l) = true ->
-      sound_surroundings made nodes (surroundings made nodes) = true ->
+    Lemma tolls_sound k parts nodes l width : width = ready_width -> level_charge k -> 0 <= one h -> 0 <= limit l -> not_negative (toll l) = true ->
+      sound_surroundings (links made) nodes (surroundings (links made) nodes) = true ->
       (forall r, In r parts -> In (fst r) nodes /\ length (snd r) = length (ids width) /\ map spot (ground (fst r)) = ids width) ->
       (forall r u, In r parts -> In u (ground (fst r)) -> proper_held u) ->
       zsum F (fun f => Z.min (pos (towards k (gain parts f))) (limit l)) <=
-      tolls P made h (attribute_rows (count P) width first) ground k parts (surroundings made nodes) l.
+      tolls P made l2 h (attribute_rows (count P) width first) ground k parts (surroundings (links made) nodes) l.
     Proof.
-      intros LK ONE LI NN S IP PR. set (near := surroundings made nodes) in *.
+      intros RW LK ONE LI NN S IP PR. set (near := surroundings (links made) nodes) in *.
       assert (NoDup (map fst near)) as ND. { apply ascending_nodup. unfold sound_surroundings in S. apply andb_prop in S as [_ S]. exact S. }
       assert (forall n d, combined parts (moves P h ground (at_row near n) n d) = gain parts (n, d)) as CG.
       { intros n d. apply combined_gain; auto. intros r Hr. apply (IP r Hr). }
@@ -301,7 +311,7 @@ Section Bends.
           { intros it Hit. apply in_flat_map in Hit as ([n2 grp] & I1 & I2). apply in_map_iff in I2 as (q & <- & I2). apply filter_In in I2 as [I2 I3].
             apply Z.eqb_eq in I3. cbn [fst snd] in *. unfold leaning in I2. apply in_map_iff in I2 as (r & <- & I2). cbn [fst snd] in *.
             exists r, n2, grp. repeat split; auto. rewrite I3. reflexivity. }
-          apply (sifted_sound P first ready_width width n _ _ _ _ IN NP).
+          apply (sifted_sound P first ready_width width _ _ n _ _ _ _ IN NP (knows_grain _ _ _ _ KNOWS)); [rewrite RW; apply (knows_rough _ _ _ _ KNOWS)| | | | |].
           * intros it Hit. destruct (IT it Hit) as (r & n2 & grp & H1 & H2 & H3 & ->). cbn [fst]. rewrite map_map.
             destruct (IP r H1) as (_ & L1 & L2). rewrite H2 in L2. rewrite <- L2 in *.
             assert (length (snd r) = length (ground n2)) as LL by (rewrite L1, map_length; reflexivity). clear - LL. revert LL.
@@ -320,26 +330,26 @@ Section Bends.
     Qed.
 
     (* (5.14): a bend of a unit of layer 3. *)
-    Lemma join_sound second m j b v jt width : 0 <= one h -> inputs second = width ->
-      sound_surroundings made (map fst (entries_of second m)) (surroundings made (map fst (entries_of second m))) = true ->
+    Lemma join_sound second m j b v jt width : width = ready_width -> 0 <= one h -> inputs second = width ->
+      sound_surroundings (links made) (map fst (entries_of second m)) (surroundings (links made) (map fst (entries_of second m))) = true ->
       (forall n u, In u (ground n) -> proper_held u /\ holds_at n u) ->
       (forall r, In r (entries_of second m) -> map spot (ground (fst r)) = ids (inputs second)) ->
-      join P made h (attribute_rows (count P) width first) ground second (surroundings made (map fst (entries_of second m))) m j b = Got (v, jt) ->
+      join P made l2 h (attribute_rows (count P) width first) ground second (surroundings (links made) (map fst (entries_of second m))) m j b = Got (v, jt) ->
       0 <= part jt /\ (forall f g, charged (kind jt) f g <= pos g) /\ over jt = into second m j /\
       part jt * (one h * pos (zpre [second; first] Y m j)) <= v + zsum F (fun f => part jt * charged (kind jt) f (gain (over jt) f)).
     Proof.
-      intros ONE W S H SP. unfold join. destruct b as [c l]. destruct (Z.leb 0 c && Z.leb 0 (limit l) && not_negative (toll l)) eqn:E; [|discriminate].
+      intros RW ONE W S H SP. unfold join. destruct b as [c l]. destruct (Z.leb 0 c && Z.leb 0 (limit l) && not_negative (toll l)) eqn:E; [|discriminate].
       apply andb_prop in E as [E NN]. apply andb_prop in E as [E1 E2]. apply Z.leb_le in E1, E2.
       set (parts := into second m j). set (B := base h ground second m j parts). set (k := if Z.ltb B 0 then Rising (limit l) else Falling (limit l)).
       pose proof (base_sound second m j (fun n u I => proj2 (H n u I)) SP) as BS. fold parts B in BS.
       assert (level_charge k) as LK by (unfold k; destruct (Z.ltb B 0); exact I).
       assert (zsum F (fun f => Z.min (pos (towards k (gain parts f))) (limit l)) <=
-        tolls P made h (attribute_rows (count P) width first) ground k parts (surroundings made (map fst (entries_of second m))) l) as TS.
+        tolls P made l2 h (attribute_rows (count P) width first) ground k parts (surroundings (links made) (map fst (entries_of second m))) l) as TS.
       { apply tolls_sound; auto.
         - intros r Hr. unfold parts, into in Hr. apply in_map_iff in Hr as (e & <- & He). cbn [fst snd]. rewrite map_length, <- W. repeat split; auto.
           apply in_map. exact He.
         - intros r u _ Hu. apply (proj1 (H _ u Hu)). }
-      set (T := tolls _ _ _ _ _ _ _ _ _) in *. intros [= <- <-]. cbn [part kind over].
+      set (T := tolls _ _ _ _ _ _ _ _ _ _) in *. intros [= <- <-]. cbn [part kind over].
       split; [exact E1|]. unfold k in *. destruct (Z.ltb_spec B 0) as [N|N]; cbn [towards charged] in *.
       - split; [intros f g; unfold pos; lia|]. split; [reflexivity|]. rewrite zsum_scale.
         pose proof (nested_bend_sound F _ _ B (gain parts) (fun f => Z.min (pos (gain parts f)) (limit l)) (fun _ => 0) T 0 ONE BS TS) as K.
@@ -365,27 +375,29 @@ Section Bends.
       0 <= one h /\ 0 <= part b /\ (forall f g, charged (kind b) f g <= pos g) /\
       forall r, In r (over b) -> length (snd r) = length (ids width) /\ map spot (ground (fst r)) = ids width /\ forall u, In u (ground (fst r)) -> proper_held u.
 
-    Lemma bend_node_sound second width width2 e v e' js : 0 <= one h -> inputs second = width2 ->
+    Lemma bend_node_sound second width width2 e v e' js : width2 = ready_width -> 0 <= one h -> inputs second = width2 ->
       (forall n u, In u (ground n) -> proper_held u /\ holds_at n u) ->
-      bend_node P made h (attribute_rows (count P) width2 first) ground second width e = Got (v, (e', js)) ->
+      bend_node P made l2 h (attribute_rows (count P) width2 first) ground second width e = Got (v, (e', js)) ->
       let passed := fun i => zpassed [second; first] i (zpre [second; first] Y (fst e) i) in
       (forall b, In b js -> proper_joint width2 b) /\ fst e' = fst e /\
       against (ids width) (snd e') passed - v - zsum F (bends_loss js) <= against (ids width) (snd e) passed.
     Proof.
-      intros ONE W H. unfold bend_node. destruct e as [m ks]. cbn [fst snd]. destruct (has_nested h width m).
+      intros RW ONE W H. unfold bend_node. destruct e as [m ks]. cbn [fst snd].
+      rewrite (sound_surroundings_ext _ _ _ _ (knows_links _ _ _ _ KNOWS)), (surroundings_ext _ _ _ (knows_links _ _ _ _ KNOWS)). fold made.
+      destruct (has_nested h width m).
       2: { intros [= <- <- <-]. cbn [fst snd]. split; [intros b []|]. split; [reflexivity|]. rewrite no_bends_loss. lia. }
-      set (nodes := map fst (entries_of second m)). destruct (sound_surroundings made nodes (surroundings made nodes)) eqn:S; cbn [andb]; [|discriminate].
+      set (nodes := map fst (entries_of second m)). destruct (sound_surroundings (links made) nodes (surroundings (links made) nodes)) eqn:S; cbn [andb]; [|discriminate].
       destruct (forallb _ nodes) eqn:SP; [|discriminate]. rewrite forallb_forall in SP.
       assert (forall r, In r (entries_of second m) -> map spot (ground (fst r)) = ids (inputs second)) as SR.
       { intros r Hr. apply spots_spec, SP. unfold nodes. apply in_map. exact Hr. }
       intros G. apply bind_got in G as (ls & G & [= <- <- <-]). cbn zeta. cbn [fst snd].
       set (passed := fun i => zpassed [second; first] i (zpre [second; first] Y m i)). rewrite against_vadd. apply each_one_got in G.
-      assert (forall j b v jt, join P made h (attribute_rows (count P) width2 first) ground second (surroundings made nodes) m j b = Got (v, jt) ->
+      assert (forall j b v jt, join P made l2 h (attribute_rows (count P) width2 first) ground second (surroundings (links made) nodes) m j b = Got (v, jt) ->
         proper_joint width2 jt /\ part jt * (one h * pos (zpre [second; first] Y m j)) <= v + zsum F (fun f => part jt * charged (kind jt) f (gain (over jt) f))) as J.
-      { intros j b v jt E. destruct (join_sound second m j b v jt width2 ONE W S H SR E) as (J1 & J2 & J3 & J4). split; [|exact J4].
+      { intros j b v jt E. destruct (join_sound second m j b v jt width2 RW ONE W S H SR E) as (J1 & J2 & J3 & J4). split; [|exact J4].
         split; [exact ONE|]. split; [exact J1|]. split; [exact J2|]. rewrite J3. intros r Hr. unfold into in Hr. apply in_map_iff in Hr as (q & <- & Hq).
         cbn [fst snd]. rewrite map_length, <- W. split; [reflexivity|]. split; [apply SR; exact Hq|]. intros u Hu. apply (H _ u Hu). }
-      assert (forall j l, each_one (join P made h (attribute_rows (count P) width2 first) ground second (surroundings made nodes) m j) (nested h m j) = Got l ->
+      assert (forall j l, each_one (join P made l2 h (attribute_rows (count P) width2 first) ground second (surroundings (links made) nodes) m j) (nested h m j) = Got l ->
         (forall b, In b (map snd l) -> proper_joint width2 b) /\
         one h * zsum l (fun q => part (snd q)) * pos (zpre [second; first] Y m j) <= zsum l fst + zsum F (bends_loss (map snd l))) as K.
       { intros j l E. apply each_one_got in E. generalize dependent (nested h m j). intros bs E. induction E as [|b [v jt] bs l' E0 E IH].
@@ -395,7 +407,7 @@ Section Bends.
           assert (zsum F (bends_loss [jt]) = zsum F (fun f => part jt * charged (kind jt) f (gain (over jt) f))) as ->
             by (apply zsum_ext; intros f; unfold bends_loss; rewrite zsum_cons, zsum_nil; lia).
           lia. }
-      assert (forall j l, (if relu second j then each_one (join P made h (attribute_rows (count P) width2 first) ground second (surroundings made nodes) m j) (nested h m j) else Got []) = Got l ->
+      assert (forall j l, (if relu second j then each_one (join P made l2 h (attribute_rows (count P) width2 first) ground second (surroundings (links made) nodes) m j) (nested h m j) else Got []) = Got l ->
         (forall b, In b (map snd l) -> proper_joint width2 b) /\
         one h * zsum l (fun q => part (snd q)) * passed j <= zsum l fst + zsum F (bends_loss (map snd l))) as K'.
       { intros j l. unfold passed. cbn [zpassed]. destruct (relu second j); [apply K|]. intros [= <-]. split; [intros b []|]. cbn [map]. rewrite no_bends_loss, !zsum_nil. lia. }
@@ -495,33 +507,34 @@ Section Bends.
 
   (* (5.15): what remains of the coefficients, the cost of bends, and what flips lose by them. *)
   Theorem nest_sound width2 below width k v k' ns :
-    nest_above P made h (attribute_rows (count P) width2 first) width2 below width k = Got (v, (k', ns)) ->
+    nest_above P made l2 h (attribute_rows (count P) width2 first) width2 below width k = Got (v, (k', ns)) ->
+    ready_width = width2 ->
     (forall second f, below = [second; f] -> f = first) ->
     let passed := fun e : Z * list Z => against (ids width) (snd e) (fun i => zpassed below i (zpre below Y (fst e) i)) in
     proper_nest width2 ns /\ zsum k' passed - v - zsum F (nest_loss ns) <= zsum k passed.
   Proof.
-    intros G BOTTOM passed.
+    intros G RW BOTTOM passed.
     assert (Got (0, (k, no_nest)) = Got (v, (k', ns)) -> proper_nest width2 ns /\ zsum k' passed - v - zsum F (nest_loss ns) <= zsum k passed) as NONE.
     { intros [= <- <- <-]. split; [intros b []|]. unfold nest_loss. cbn [joints no_nest]. rewrite no_bends_loss. lia. }
     unfold nest_above in G. destruct below as [|second [|f [|]]]; auto. specialize (BOTTOM second f eq_refl). subst f.
     destruct (filter _ _) as [|b0 bs]; auto. clear NONE.
     set (nodes := map fst _) in G. destruct (Z.leb 0 (one h) && Z.eqb (inputs second) width2) eqn:E; [|discriminate].
     apply andb_prop in E as [ONE W]. apply Z.leb_le in ONE. apply Z.eqb_eq in W.
-    set (z := forward [first] _ _ nodes) in G.
-    assert (forall n, get z n = map (zpre [first] X n) (ids (inputs second))) as ZS by (intros n; apply forward_spec; discriminate).
-    clearbody z. apply bind_got in G as (known & GK & G). set (ground := get _) in G. apply bind_got in G as (all & G & [= <- <- <-]).
+    assert (forall n, at_rest l2 n = map (zpre [first] X n) (ids (inputs second))) as ZS
+      by (intros n; rewrite (knows_rest _ _ _ _ KNOWS), W, RW; reflexivity).
+    apply bind_got in G as (known & GK & G). set (ground := get _) in G. apply bind_got in G as (all & G & [= <- <- <-]).
     assert (forall n u, In u (ground n) -> proper_held u /\ holds_at n u) as H.
     { intros n u Hu. unfold ground in Hu. rewrite get_tabulate in Hu. apply at_row_in in Hu as (us & I1 & I2). apply each_one_got in GK.
-      clear - GK I1 I2 A IN ONE ZS. revert GK I1. clearbody nodes. revert nodes. induction known as [|q known IH]; intros nodes GK I1; [destruct I1|].
-      inversion GK as [|n0 q0 ns0 known0 E GK']; subst. destruct I1 as [->|I1]; [|apply (IH _ GK' I1)]. clear - E I2 A IN ONE ZS.
-      unfold hold_node in E. destruct (ascending (links made n0)) eqn:ASC; [|discriminate]. rewrite ZS in E.
+      clear - GK I1 I2 A IN KNOWS ONE ZS made. revert GK I1. clearbody nodes. revert nodes. induction known as [|q known IH]; intros nodes GK I1; [destruct I1|].
+      inversion GK as [|n0 q0 ns0 known0 E GK']; subst. destruct I1 as [->|I1]; [|apply (IH _ GK' I1)]. clear - E I2 A IN KNOWS ONE ZS made.
+      unfold hold_node in E. rewrite (knows_links _ _ _ _ KNOWS) in E. fold made in E. destruct (ascending (links made n0)) eqn:ASC; [|discriminate]. rewrite ZS in E.
       apply bind_got in E as (vs & E & [= -> ->]). apply each_one_got in E. revert E. generalize (ids (inputs second)). intros ids0 E.
       revert us E I2. induction ids0 as [|i ids0 IH]; intros us E I2; cbn [map combine] in E; inversion E as [|p0 u0 ps us0 E0 E1]; subst; [destruct I2|].
       destruct I2 as [->|I2]; [|apply (IH _ E1 I2)]. cbn [fst snd] in E0. apply (hold_sound n i u ONE ASC) in E0 as (_ & P1 & P2). auto. }
     clearbody ground. unfold proper_nest, nest_loss. cbn [joints Nested.ground]. apply each_one_got in G.
     clear GK. induction G as [|e [v [e' js]] k all E G IH].
     - split; [intros b []|]. cbn [flat_map map]. rewrite no_bends_loss, !zsum_nil. lia.
-    - destruct IH as [I1 I2]. destruct (bend_node_sound ground second width width2 e v e' js ONE W H E) as (R1 & R2 & R3). cbn zeta in R3. split.
+    - destruct IH as [I1 I2]. destruct (bend_node_sound ground second width width2 e v e' js (eq_sym RW) ONE W H E) as (R1 & R2 & R3). cbn zeta in R3. split.
       + intros b Hb. cbn [flat_map fst snd] in Hb. apply in_app_or in Hb as []; auto.
       + cbn [flat_map map]. rewrite !zsum_cons. cbn [fst snd].
         rewrite bends_loss_app. unfold passed at 1 3. rewrite R2. lia.

@@ -452,7 +452,7 @@ Theorem verified_categories (s : Z) (bits z : network Z) (P : problem) (G : grou
     (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
   integers_of 0 s bits z ->
   prepare_categories z classes P G = Some (p, W) ->
-  all_lines W p no_bounds lines = Some whole ->
+  all_lines p no_bounds lines = Some whole ->
   match judge p W whole by_prediction t y c with
   | Some IsRobust => robust (rational bits) (by_categories P G) classes t y
   | Some IsBroken => broken (rational bits) (by_categories P G) classes t y /\

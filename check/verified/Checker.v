@@ -8,7 +8,7 @@ Open Scope Z_scope.
 (* One target: a layer's units on one problem, with the signs that the path knows and bounds known beforehand. *)
 Section Leaf.
   Variables (P : problem) (sign : Z -> Z -> Z -> option bool) (whole : Z -> Z -> option (list (Z * Z))).
-  Variables (made_ready : list ready) (h : hints) (rows_of_weights : list (Z * (list (list Z) * Z))) (width2 : Z).
+  Variables (made_ready : list ready) (l2 : layer2) (h : hints) (rows_of_weights : list (Z * (list (list Z) * Z))) (width2 : Z).
 
   Definition clipped (number n width : Z) (b : list (Z * Z)) : result (list (Z * Z)) :=
     let c := map (fun p => clip (sign number n (fst p)) (snd p)) (combine (ids width) b) in
@@ -22,16 +22,16 @@ Section Leaf.
     | l :: below =>
         match below with
         | [] =>
-            let z := forward [l] (attributes P) width wanted in
-            each_one (fun m =>
-              let rows := links made_ready m in
-              if ascending rows then
-                bind (each_one (fun p =>
-                  bind (select P 1 None rows (fst p) (fst (reach h m (fst p)))) (fun U =>
-                  bind (select P (-1) None rows (fst p) (snd (reach h m (fst p)))) (fun V =>
-                  Got (snd p - V, snd p + U)))) (combine (ids width) (get z m)))
-                  (fun b => bind (clipped 2 m width b) (fun c => Got (m, c)))
-              else Failed) wanted
+            if Z.eqb width width2 then
+              each_one (fun m =>
+                let rows := linked l2 m in
+                if ascending rows then
+                  bind (each_one (fun p =>
+                    let range := range_at P h rows m (fst p) (snd (snd p)) in
+                    bind (fst range) (fun U => bind (snd range) (fun V => Got (fst (snd p) - V, fst (snd p) + U)))) (combine (ids width) (ranges l2 m)))
+                    (fun b => bind (clipped 2 m width b) (fun c => Got (m, c)))
+                else Failed) wanted
+            else Failed
         | _ =>
             let senders := sources (terms l) wanted in
             bind (if shortcut
@@ -39,7 +39,7 @@ Section Leaf.
                     | Some w => if Nat.eqb (length w) (length (ids (inputs l))) then Got (n, w) else Failed
                     | None => Failed end) senders
                   else intervals false below (inputs l) senders) (fun inner =>
-              let find_inner := tabulate (fun n => match List.find (fun e => Z.eqb (fst e) n) inner with Some e => snd e | None => [] end) senders in
+              let find_inner := tabulate (fun n => match List.find (fun e => Z.eqb (fst e) n) inner with Some e => snd e | None => [] end) in
               each_one (fun m =>
                 if forallb (fun e => Nat.eqb (length (get find_inner (fst e))) (length (ids (inputs l)))) (entries_of l m) then
                   let b := propagate l below (get find_inner) width m in
@@ -60,24 +60,27 @@ Section Leaf.
     | l :: below =>
         match below with
         | [] =>
-            let z := forward [l] (attributes P) width (map fst o) in
-            Got (zsum o (fun e => zsum (combine (combine (ids width) (snd e)) (get z (fst e))) (fun p => snd (fst p) * snd p)),
-                 (map (fun e => (fst e, map (fun p => {| place := fst p; rise := snd p; fall := snd p; bent := [] |}) (combine (ids width) (snd e)))) o, no_nest))
+            if Z.eqb width width2 then
+              Got (zsum o (fun e => zsum (combine (combine (ids width) (snd e)) (at_rest l2 (fst e))) (fun p => snd (fst p) * snd p)),
+                   (map (fun e => (fst e, map (fun p => {| place := fst p; rise := snd p; fall := snd p; bent := [] |}) (combine (ids width) (snd e)))) o, no_nest))
+            else Failed
         | [first] =>
             let '(constant, k) := pull l width o in
-            let z := forward [first] (attributes P) (inputs l) (map fst k) in
-            bind (each_one (fun e =>
-              let m := fst e in
-              let rows := links made_ready m in
-              if ascending rows then
-                bind (each_one (fun p => unit_bound P h first rows (sign 2 m (fst (fst p))) m (fst (fst p)) (snd (fst p)) (snd p))
-                  (combine (combine (ids (inputs l)) (snd e)) (get z m)))
-                  (fun us => Got (zsum us fst, (m, map snd us)))
-              else Failed) k) (fun all => Got (constant + zsum all fst, (map snd all, no_nest)))
+            if Z.eqb (inputs l) width2 then
+              bind (each_one (fun e =>
+                let m := fst e in
+                let rows := linked l2 m in
+                if ascending rows then
+                  bind (each_one (fun p => unit_bound P h first rows (sign 2 m (fst (fst p))) m (fst (fst p)) (snd (fst p)) (fst (snd p))
+                      (range_at P h rows m (fst (fst p)) (snd (snd p))))
+                    (combine (combine (ids (inputs l)) (snd e)) (ranges l2 m)))
+                    (fun us => Got (zsum us fst, (m, map snd us)))
+                else Failed) k) (fun all => Got (constant + zsum all fst, (map snd all, no_nest)))
+            else Failed
         | _ =>
             let '(constant, k) := pull l width o in
             bind (intervals false below (inputs l) (map fst k)) (fun known =>
-            bind (nest_above P made_ready h rows_of_weights width2 below (inputs l) k) (fun above =>
+            bind (nest_above P made_ready l2 h rows_of_weights width2 below (inputs l) k) (fun above =>
             bind (each_one (fun e =>
                 match List.find (fun b => Z.eqb (fst b) (fst e)) known with
                 | Some b =>
@@ -112,14 +115,17 @@ Section Leaf.
       else []) all.
 
   (* What flips of a row lose: times the squares of an attribute, `steepness` is no less than the square of it; `lost` is no less unless
-     it is at most a price. Rows are looked at one by one: until then only what they are made from is kept. *)
-  Record losing := { steepness : Z; lost : Z -> Z -> list (list Z) -> Z }.
+     it is at most a price, and `roughly_lost` is no less. Rows are looked at one by one: until then only what they are made from is kept. *)
+  Record losing := { steepness : Z; lost : Z -> Z -> list (list Z) -> Z; roughly_lost : Z -> Z }.
 
   Definition plain_row (n : Z) (items : list (list unit2 * list (ready * Z))) (_ : unit) : losing :=
     let sp := specials items in
     let s := all_slopes made_ready plain items in
-    {| steepness := steepest (match sp with [] => s | _ => all_slopes made_ready most items end);
-       lost := fun _ d ws => products (attributes P n d) s ws + extra P sp n d |}.
+    let above := match sp with [] => s | _ => all_slopes made_ready most items end in
+    let sc := Delay (screen_of (grain l2) above) in
+    {| steepness := steepest above;
+       lost := fun p d ws => if ruled_out sc (attributes P n d) (rough l2 d) p then p else products (attributes P n d) s ws + extra P sp n d;
+       roughly_lost := fun d => rough_bound sc (attributes P n d) (rough l2 d) |}.
 
   (* The same with bends of layer 3, which rows `around` reach: attributes are ruled out by slopes first. *)
   Definition nested_row (ns : nest) (around : list (Z * list (Z * list (ready * Z)))) (shadows : table (list unit2))
@@ -128,12 +134,14 @@ Section Leaf.
     let sp := specials items in
     let s := all_slopes made_ready plain items in
     let above := all_slopes made_ready most (items ++ map (fun it => (get shadows (fst it), snd it)) here) in
+    let sc := Delay (screen_of (grain l2) above) in
     {| steepness := steepest above;
-       lost := fun p d ws => if Z.leb (products (attributes P n d) above ws) p then p
-         else products (attributes P n d) s ws + extra P sp n d + joint_loss P h (ground ns) (joints ns) here n d |}.
+       lost := fun p d ws => if ruled_out sc (attributes P n d) (rough l2 d) p || Z.leb (products (attributes P n d) above ws) p then p
+         else products (attributes P n d) s ws + extra P sp n d + joint_loss P h (ground ns) (joints ns) here n d;
+       roughly_lost := fun d => rough_bound sc (attributes P n d) (rough l2 d) |}.
 
   Definition losses (lines : list (Z * list unit2)) (ns : nest) : result (list (Z * (unit -> losing))) :=
-    let all := map (fun e => (links made_ready (fst e), snd e)) lines in
+    let all := map (fun e => (linked l2 (fst e), snd e)) lines in
     let reached := group (near all) in
     let rows := match far (map fst reached) all with [] => reached | more => group (near all ++ more) end in
     let changeable := filter (fun row => Z.ltb 0 (left P (fst row))) rows in
@@ -142,12 +150,12 @@ Section Leaf.
       match joints ns with
       | [] => Got (map (fun row => (fst row, plain_row (fst row) (snd row))) changeable)
       | js =>
-          let around := surroundings made_ready (senders ns) in
-          if sound_surroundings made_ready (senders ns) around
+          let around := surroundings (linked l2) (senders ns) in
+          if sound_surroundings (linked l2) (senders ns) around
              && forallb (fun b => forallb (fun r => existsb (Z.eqb (fst r)) (senders ns)) (over b)) js
              && forallb (fun r => existsb (fun row => Z.eqb (fst row) (fst r)) rows) around
           then
-            let shadows := tabulate (shaded width2 (shades h (ground ns) js)) (senders ns) in
+            let shadows := tabulate (shaded width2 (shades h (ground ns) js)) in
             Got (map (fun row => (fst row, nested_row ns around shadows (fst row) (snd row))) changeable)
           else Failed
       end

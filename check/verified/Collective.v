@@ -7,7 +7,6 @@ Open Scope Z_scope.
 
 (* Shares are integers in units of 2^-24. *)
 Definition ONE : Z := 16777216.
-Definition upward (x c : Z) : Z := - ((- x) / c).
 
 (* The sizes of flips, by their weights. *)
 Record sizes := { least : Z; few : Z; more : Z }.
@@ -20,9 +19,11 @@ Definition worth_of (s : stake) (w : Z) : Z := by_weight s * w + by_size s * siz
 (* Rows, with what flips lose of some constants. *)
 Definition reached := list (Z * list (Z * (unit -> losing))).
 
-(* The weight of a flip (1), and a bound of it by the norm of its attribute, from numbers between 0 and 1 in units of 1 / fine. *)
+(* The weight of a flip (1), a rough bound of it, and one by the norm of its attribute, from numbers between 0 and 1 in units of 1 / fine. *)
 Definition weight_of (items : list (Z * losing)) (d : Z) (ws : list (list Z)) : Z :=
   fold_right (fun it w => Z.max (Z.min ONE (upward (ONE * pos (lost (snd it) 0 d ws)) (fst it))) w) 0 items.
+Definition weight_roughly (items : list (Z * losing)) (d : Z) : Z :=
+  fold_right (fun it w => Z.max (Z.min ONE (upward (ONE * pos (roughly_lost (snd it) d)) (fst it))) w) 0 items.
 Definition root (x : Z) : Z := Z.sqrt x + 1.
 Definition fine : Z := 2 ^ 512.
 Definition pace (items : list (Z * losing)) : Z :=
@@ -47,7 +48,9 @@ Section Worth.
     let paces := map (fun e => (fst e, pace (snd e))) opened in
     sift (fun square => let norm := root square in Z.leb (zsum paces (fun e => worth_of (fst e) (weight_within (snd e) norm))) price)
       by_attribute
-      (fun d ws => if free P n d then zsum opened (fun e => worth_of (fst e) (weight_of (snd e) d ws)) - price else 0).
+      (fun d ws =>
+        if free P n d && negb (Z.leb (zsum opened (fun e => worth_of (fst e) (weight_roughly (snd e) d))) price)
+        then zsum opened (fun e => worth_of (fst e) (weight_of (snd e) d ws)) - price else 0).
 
   Definition by_row (all : list (stake * reached)) : list (Z * list (stake * list (Z * (unit -> losing)))) :=
     group (flat_map (fun s => map (fun r => (fst r, (fst s, snd r))) (snd s)) all).
@@ -80,18 +83,22 @@ Definition grade (P : problem) (by_attribute : list (Z * (list (list Z) * Z))) (
 
 Record tools := {
   for_nodes : prepared;
-  linear_of : problem -> bounds -> hints -> objective -> result (Z * list (Z * (unit -> losing)));
+  linear_of : bounds -> hints -> objective -> result (Z * list (Z * (unit -> losing)));
   attribute_weights : list (Z * (list (list Z) * Z)) }.
 
-Definition prepare_collective (net : network Z) (classes size : Z) : option tools :=
+Definition prepare_collective (net : network Z) (classes : Z) (P : problem) : option tools :=
   match bottom net classes with
   | Some (first, width) =>
-      if Z.eqb (inputs first) size
+      if Z.eqb (inputs first) (count P)
       then
-        let made := all_ready size width first in
-        let rows := attribute_rows size width first in
-        Some {| for_nodes := prepared_with net classes size no_rivals made rows width;
-                linear_of := fun P whole h => linear P no_signs whole made h rows width net classes; attribute_weights := rows |}
+        let made := all_ready (count P) width first in
+        let rows := attribute_rows (count P) width first in
+        let base := fixed_of first width (grain_for rows) made in
+        let sent := plain_sent first width P in
+        let l2 := plain_layer2 first width base P sent in
+        let root := plain_view net classes first width made rows P sent l2 in
+        Some {| for_nodes := plain_prepared net classes first width made rows base P no_rivals root;
+                linear_of := fun whole h => linear P no_signs whole made l2 h rows width net classes; attribute_weights := rows |}
       else None
   | None => None
   end.
@@ -108,7 +115,7 @@ Section Lines.
     match List.find (fun e => Z.eqb (fst e) other) (leaves l) with
     | Some (_, (scale, h)) =>
         if Z.ltb 0 scale then
-          bind (linear_of t P whole h (margin p (owner l) (reference l) other scale)) (fun r =>
+          bind (linear_of t whole h (margin p (owner l) (reference l) other scale)) (fun r =>
             if Z.ltb 0 (fst r) then Got (map (fun row => (fst row, (fst r, snd row))) (snd r)) else Failed)
         else Failed
     | None => Failed
@@ -120,7 +127,7 @@ Section Lines.
     end.
 
   Definition stake_of (whole : bounds) (l : share_line) : option (stake * reached) :=
-    if Z.leb 0 (of_weight l) && Z.leb 0 (of_size l) && Z.leb (of_weight l + of_size l) ONE && is_predicted p P (owner l) (reference l) then
+    if Z.leb 0 (of_weight l) && Z.leb 0 (of_size l) && Z.leb (of_weight l + of_size l) ONE && is_predicted p (owner l) (reference l) then
       match rows_of whole l with
       | Some rows =>
           let with_sizes s := ({| by_weight := of_weight l; by_size := of_size l; grades := s |}, rows) in
@@ -150,7 +157,7 @@ Section Lines.
   Definition take_line (st : state) (l : collective_line) : option state :=
     match l with
     | BoundsLine l =>
-        match add_line p P (known_bounds st) l with
+        match add_line p (known_bounds st) l with
         | Some whole => Some {| known_bounds := whole; statuses := statuses st; stakes := stakes st |}
         | None => None
         end
@@ -165,7 +172,7 @@ Section Lines.
   (* May the prediction of a node count of which nothing is known? *)
   Definition may_count (counts : Z -> Z -> bool) (n : Z) : bool :=
     let all := ids (classes p) in
-    forallb (counts n) all || (existsb (counts n) all && let l := logits p P n [] in existsb (fun y => counts n y && leads l y) all).
+    forallb (counts n) all || (existsb (counts n) all && let l := logits p n [] in existsb (fun y => counts n y && leads l y) all).
 
   Definition counted (counts : Z -> Z -> bool) (st : state) (n : Z) : Z * Z :=
     match find (statuses st) n with

@@ -7,14 +7,16 @@ Open Scope Z_scope.
 (* What is computed once for all lines. *)
 Definition ready_for (z : network Z) (classes : Z) (P : problem) (t : tools) (first : layer Z) (width : Z) : Prop :=
   ends z first /\ inputs first = count P /\ attribute_weights t = attribute_rows (count P) width first /\
-  (forall P' whole h, linear_of t P' whole h = linear P' no_signs whole (all_ready (count P) width first) h (attribute_rows (count P) width first) width z classes) /\
-  sound z classes (count P) no_rivals entries (for_nodes t).
+  (exists l2, knows P first width l2 /\
+    forall whole h, linear_of t whole h = linear P no_signs whole (all_ready (count P) width first) l2 h (attribute_rows (count P) width first) width z classes) /\
+  sound z classes P no_rivals entries (for_nodes t).
 
-Lemma prepared_ready z classes P t : prepare_collective z classes (count P) = Some t -> exists first width, ready_for z classes P t first width.
+Lemma prepared_ready z classes P t : prepare_collective z classes P = Some t -> exists first width, ready_for z classes P t first width.
 Proof.
-  intros READY. pose proof (prepared_sound z classes (count P) no_rivals) as PS. unfold prepare in PS. unfold prepare_collective in READY.
+  intros READY. pose proof (prepared_sound z classes P no_rivals) as PS. unfold prepare in PS. unfold prepare_collective in READY.
   destruct (bottom z classes) as [[first width]|] eqn:B; [|discriminate]. destruct (Z.eqb_spec (inputs first) (count P)) as [E|]; [|discriminate].
-  inversion READY. exists first, width. split; [exact (bottom_ends _ _ _ _ B)|]. split; [exact E|]. split; [reflexivity|]. split; [reflexivity|]. apply PS. reflexivity.
+  inversion READY. exists first, width. split; [exact (bottom_ends _ _ _ _ B)|]. split; [exact E|]. split; [reflexivity|]. split; [|apply PS; reflexivity].
+  eexists. split; [exact (layer2_knows P first width (grain_for (attribute_rows (count P) width first)))|]. reflexivity.
 Qed.
 
 Fixpoint all_taken (t : tools) (P : problem) (st : state) (ls : list collective_line) : option state :=
@@ -39,17 +41,17 @@ Section Collective.
       (ties_or_worse (fst (fst s)) (snd (fst s)) -> (by_weight (fst (snd s)) + by_size (fst (snd s))) * ONE <= zsum F (fun f => worth_of (fst (snd s)) (w f))).
 
     Lemma against_class_sound whole l other part : whole_sound z entries P whole ->
-      0 <= reference l < classes -> 0 <= other < classes -> other <> reference l -> against_class t P whole l other = Got part ->
+      0 <= reference l < classes -> 0 <= other < classes -> other <> reference l -> against_class t whole l other = Got part ->
       exists r, sound_rival P first width r /\ part = map (fun row => (fst row, (constant r, snd row))) (of_rows r) /\
         (zvalue z (after F) (owner l) (reference l) <= zvalue z (after F) (owner l) other -> constant r <= zsum F (loses r)).
     Proof.
-      intros WS Hy Ho D. destruct READY as (EN & IN & AW & LIN & SOUND). fold p in SOUND. unfold against_class. destruct (List.find _ _) as [[o [scale h]]|]; [|discriminate].
+      intros WS Hy Ho D. destruct READY as (EN & IN & AW & (l2 & KNOWS & LIN) & SOUND). fold p in SOUND. unfold against_class. destruct (List.find _ _) as [[o [scale h]]|]; [|discriminate].
       destruct (Z.ltb_spec 0 scale) as [SC|]; [|discriminate]. rewrite LIN.
-      pose proof (linear_sound P F first width width h (proj1 ATTACK) IN no_signs whole z classes (margin p (owner l) (reference l) other scale) EN (no_signs_obeyed z _) (WS F (proj1 ATTACK))) as LS.
-      fold p. destruct (linear _ _ _ _ _ _ _ _ _ _) as [[c rows]| |]; cbn [bind fst snd]; try discriminate. destruct LS as (L & LS & B).
+      pose proof (linear_sound P F first width l2 h (proj1 ATTACK) IN KNOWS no_signs whole z classes (margin p (owner l) (reference l) other scale) EN (no_signs_obeyed z _) (WS F (proj1 ATTACK))) as LS.
+      fold p. destruct (linear _ _ _ _ _ _ _ _ _ _ _) as [[c rows]| |]; cbn [bind fst snd]; try discriminate. destruct LS as (L & LS & B).
       destruct (Z.ltb_spec 0 c) as [C|]; [|discriminate]. intros [= <-]. exists {| constant := c; loses := L; of_rows := rows |}. cbn [constant loses of_rows].
       split; [split; assumption|]. split; [reflexivity|]. intros LE.
-      rewrite (margin_value z classes (count P) no_rivals entries p SOUND) in B; [|apply ids_in; lia|apply ids_in; lia|assumption]. fold (after F) in B. nia.
+      rewrite (margin_value z classes P no_rivals entries p SOUND) in B; [|apply ids_in; lia|apply ids_in; lia|assumption]. fold (after F) in B. nia.
     Qed.
 
     Lemma stake_of_sound whole l s : whole_sound z entries P whole -> stake_of t P whole l = Some s -> zpredicted z P classes entries (owner l) (reference l) ->
@@ -113,8 +115,8 @@ Section Collective.
     Lemma take_line_sound st l st' : known_sound st -> take_line t P st l = Some st' -> known_sound st'.
     Proof.
       intros KS. destruct READY as (EN & IN & AW & LIN & SOUND). fold p in SOUND. destruct l as [l|n y scale trees|l]; cbn [take_line]; fold p.
-      - destruct (add_line p P (known_bounds st) l) as [whole|] eqn:E; [|discriminate]. intros [= <-]. constructor; cbn [known_bounds statuses stakes]; try apply KS.
-        exact (add_line_sound z classes (count P) no_rivals entries p SOUND P _ l whole eq_refl (bounds_sound _ KS) E).
+      - destruct (add_line p (known_bounds st) l) as [whole|] eqn:E; [|discriminate]. intros [= <-]. constructor; cbn [known_bounds statuses stakes]; try apply KS.
+        exact (add_line_sound z classes P no_rivals entries p SOUND _ l whole (bounds_sound _ KS) E).
       - destruct (robust_holds p P (known_bounds st) n y scale trees) eqn:E; [|discriminate]. intros EE.
         destruct (robust_holds_sound z P classes no_rivals entries p SOUND _ n y scale trees (bounds_sound _ KS) E) as [Hy R].
         pose proof (fun n' s' => find_enter st n (IsSafe y) [] st' n' s' EE) as FE.
@@ -126,7 +128,7 @@ Section Collective.
       - destruct (stake_of t P (known_bounds st) l) as [s|] eqn:E; [|discriminate]. intros EE.
         assert (zpredicted z P classes entries (owner l) (reference l) /\ of_weight l + of_size l <= ONE /\ of_weight l + of_size l = by_weight (fst s) + by_size (fst s)) as (PR & LE & SH).
         { pose proof E as E'. unfold stake_of in E'. destruct (_ && _) eqn:C in E'; [|discriminate]. apply andb_prop in C as [C C2]. apply andb_prop in C as [_ C1]. apply Z.leb_le in C1.
-          split; [apply (is_predicted_spec z P classes no_rivals entries p SOUND); exact C2|]. split; [exact C1|]. destruct (rows_of _ _ _ _); [|discriminate].
+          split; [apply (is_predicted_spec z P classes no_rivals entries p SOUND); exact C2|]. split; [exact C1|]. destruct (rows_of _ _ _); [|discriminate].
           destruct (Z.eqb (of_size l) 0); [apply some_eq in E'; subst s; reflexivity|]. destruct (grade _ _ _ _ _); [apply some_eq in E'; subst s; reflexivity|discriminate]. }
         pose proof (stake_of_sound _ l s (bounds_sound _ KS) E PR) as ST. set (entry := ((owner l, reference l), s)) in *.
         pose proof (fun n' s' => find_enter st (owner l) (IsShared (reference l) (of_weight l + of_size l)) [entry] st' n' s' EE) as FE.
@@ -166,16 +168,16 @@ Section Collective.
       Z.of_nat (length T) <= b.
     Proof.
       intros KS H ND BROKEN. destruct READY as (EN & IN & AW & LIN & SOUND). fold p in SOUND. pose proof one_positive as OP.
-      assert (forall n, 0 <= fst (counted t P counts st n) /\ 0 <= snd (counted t P counts st n)) as NN.
-      { intros n. unfold counted. destruct (find (statuses st) n) as [[y|y share]|] eqn:E; cbn [fst snd]; [destruct (counts n y); lia| |destruct (may_count t P counts n); cbn [fst snd]; lia].
+      assert (forall n, 0 <= fst (counted t counts st n) /\ 0 <= snd (counted t counts st n)) as NN.
+      { intros n. unfold counted. destruct (find (statuses st) n) as [[y|y share]|] eqn:E; cbn [fst snd]; [destruct (counts n y); lia| |destruct (may_count t counts n); cbn [fst snd]; lia].
         destruct (shared_sound _ KS _ _ _ E) as (_ & s & _ & _ & L). destruct (counts n y); cbn [fst snd]; lia. }
       set (chosen := filter (fun s => counts (fst (fst s)) (snd (fst s))) (stakes st)).
       destruct (weights_for chosen) as (all & EA & HOLD); [intros s I; apply KS; unfold chosen in I; apply filter_In in I; apply I|].
       set (value := fun e : ((Z * Z) * (stake * reached)) * (flip -> Z) => zsum F (fun f => worth_of (fst (snd (fst e))) (snd e f))).
       assert (forall e, In e all -> 0 <= value e) as VN.
       { intros e I. destruct (HOLD e I) as (G & _ & (W & _) & _). apply zsum_nonneg. intros f _. apply worth_of_nonneg; [exact G|apply W]. }
-      assert (forall n, In n T -> fst (counted t P counts st n) = 1 /\
-        ONE * ONE <= snd (counted t P counts st n) * ONE + zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)) as EACH.
+      assert (forall n, In n T -> fst (counted t counts st n) = 1 /\
+        ONE * ONE <= snd (counted t counts st n) * ONE + zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)) as EACH.
       { intros n Hn. destruct (BROKEN n Hn) as (_ & y & PR & CO & TW).
         assert (0 <= zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)) as N0 by (apply zsum_nonneg; intros e I; destruct (Z.eqb _ _); [apply VN; exact I|lia]).
         unfold counted. destruct (find (statuses st) n) as [[y0|y' share]|] eqn:E.
@@ -192,7 +194,7 @@ Section Collective.
           assert (share * ONE <= zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)); [|lia].
           rewrite ES. etransitivity; [exact V|]. etransitivity; [|apply (zsum_mem all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0) _ IC); intros e Ie; destruct (Z.eqb _ _); [apply VN; exact Ie|lia]].
           cbn [fst snd]. rewrite Z.eqb_refl. unfold value. cbn [fst snd]. lia.
-        - assert (may_count t P counts n = true) as ->; [|cbn [fst snd]; lia]. unfold may_count. fold p. rewrite (same_classes _ _ _ _ _ _ SOUND).
+        - assert (may_count t counts n = true) as ->; [|cbn [fst snd]; lia]. unfold may_count. fold p. rewrite (same_classes _ _ _ _ _ _ SOUND).
           assert (In y (ids classes)) as Iy by (apply ids_in; apply PR).
           apply orb_true_intro. right. apply andb_true_intro. split; [apply existsb_exists; exists y; auto|]. cbn zeta. apply existsb_exists. exists y. split; [exact Iy|].
           rewrite CO. apply (is_predicted_spec z P classes no_rivals entries p SOUND) in PR. exact PR. }
@@ -210,9 +212,9 @@ Section Collective.
           - apply ascending_nodup. unfold most_worth in EM. destruct (ascending _); [reflexivity|discriminate]. }
         assert (zsum F (worth_of_flip pairs) = zsum all value) as EV.
         { unfold worth_of_flip, value. rewrite zsum_swap. unfold pairs. rewrite zsum_map. reflexivity. }
-        assert (Z.of_nat (length T) * (ONE * ONE) <= zsum (ids nodes) (fun n => snd (counted t P counts st n)) * ONE + zsum all value) as ALL.
+        assert (Z.of_nat (length T) * (ONE * ONE) <= zsum (ids nodes) (fun n => snd (counted t counts st n)) * ONE + zsum all value) as ALL.
         { rewrite size_sum, <- zsum_scale_r.
-          apply Z.le_trans with (zsum T (fun n => snd (counted t P counts st n) * ONE) + zsum T (fun n => zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0))).
+          apply Z.le_trans with (zsum T (fun n => snd (counted t counts st n) * ONE) + zsum T (fun n => zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0))).
           - rewrite <- zsum_plus. apply zsum_le_in. intros n Hn. destruct (EACH n Hn) as [_ E]. lia.
           - apply Z.add_le_mono.
             + rewrite zsum_scale_r. apply Z.mul_le_mono_nonneg_r; [lia|]. apply SUB. intros n. apply NN.
@@ -230,7 +232,7 @@ End Collective.
 Theorem collective (s : Z) (bits z : network Z) (P : problem) (classes : Z) (t : tools) (lines : list collective_line) (st : state)
     (most : option Z) (nodes : Z) (counts : Z -> Z -> bool) (bound : Z) (prices : prices) :
   integers_of 0 s bits z ->
-  prepare_collective z classes (count P) = Some t ->
+  prepare_collective z classes P = Some t ->
   all_taken t P nothing_known lines = Some st ->
   claim_holds t P st most nodes counts bound prices = true ->
   breaks_at_most (rational bits) P most classes nodes counts bound.

@@ -4,9 +4,6 @@ From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Uni
 Import ListNotations.
 Open Scope Z_scope.
 
-Lemma upward_ge x c : 0 < c -> x <= c * upward x c.
-Proof. intros C. unfold upward. pose proof (Z.mul_div_le (- x) c C). lia. Qed.
-
 Lemma upward_least x c w : 0 < c -> x <= c * w -> upward x c <= w.
 Proof. intros C H. unfold upward. assert (- w <= (- x) / c); [apply Z.div_le_lower_bound; lia|lia]. Qed.
 
@@ -72,7 +69,7 @@ Section Worth.
   Definition weighs (rows : reached) (w : flip -> Z) : Prop :=
     (forall f, 0 <= w f <= ONE) /\
     (forall n d, free P n d = true -> ~ In n (map fst rows) -> w (n, d) = 0) /\
-    forall n items d, free P n d = true -> In (n, items) rows -> w (n, d) <= weight_of (opened items) d (ws d) /\
+    forall n items d, free P n d = true -> In (n, items) rows -> w (n, d) <= weight_of (opened items) d (ws d) /\ w (n, d) <= weight_roughly (opened items) d /\
       forall square, squares (ws d) <= square -> w (n, d) <= weight_within (pace (opened items)) (root square).
 
   (* Of one class: a constant, what flips lose of it, and rows. *)
@@ -108,11 +105,15 @@ Section Worth.
         apply in_map_iff in J as ([n' row] & E & J). cbn [fst] in E. subst n'. exists row. split; [exact J|].
         destruct (group_has _ _ _ (ALL r n row Hr J)) as (g & G1 & G2). rewrite (one_value _ n g items ND G1 I) in G2.
         apply (in_map (fun it => (fst it, snd it tt)) _ (constant r, row)). exact G2. }
-      split.
+      split; [|split].
       + apply fold_max_le; [apply fold_max_nonneg|]. intros r Hr. destruct (CASES r Hr) as [Z0|(row & J & K)]; [etransitivity; [exact Z0|apply fold_max_nonneg]|].
         destruct (S r Hr) as [C [_ IN]]. destruct (IN n row d 0 J (Z.le_refl 0)) as (B & _ & _).
         etransitivity; [|exact (fold_max_ge _ (fun it => Z.min ONE (upward (ONE * pos (lost (snd it) 0 d (ws d))) (fst it))) _ K)]. cbn [fst snd].
         unfold rival_weight. apply Z.min_le_compat_l, upward_mono; [exact C|]. pose proof one_positive. apply Z.mul_le_mono_nonneg_l; [lia|]. unfold pos, ws in *. lia.
+      + apply fold_max_le; [apply fold_max_nonneg|]. intros r Hr. destruct (CASES r Hr) as [Z0|(row & J & K)]; [etransitivity; [exact Z0|apply fold_max_nonneg]|].
+        destruct (S r Hr) as [C [_ IN]]. destruct (IN n row d 0 J (Z.le_refl 0)) as (_ & _ & _ & B).
+        etransitivity; [|exact (fold_max_ge _ (fun it => Z.min ONE (upward (ONE * pos (roughly_lost (snd it) d)) (fst it))) _ K)]. cbn [fst snd].
+        unfold rival_weight. apply Z.min_le_compat_l, upward_mono; [exact C|]. pose proof one_positive. apply Z.mul_le_mono_nonneg_l; [lia|]. unfold pos. lia.
       + intros square SQ.
         assert (0 <= squares (ws d)) as SQ0 by (apply zsum_nonneg; intros; apply zsum_nonneg; intros; apply Z.square_nonneg).
         destruct (root_spec square ltac:(lia)) as [R0 R1]. unfold weight_within. set (r0 := root square) in *.
@@ -122,7 +123,7 @@ Section Worth.
         apply fold_max_le; [pose proof one_positive; lia|]. intros r Hr. destruct (CASES r Hr) as [Z0|(row & J & K)]; [pose proof one_positive; lia|].
         destruct (S r Hr) as [C [_ IN]]. destruct (IN n row d 0 J (Z.le_refl 0)) as (_ & SN & _).
         destruct (root_spec (steepness (row tt)) SN) as [T0 T1]. set (s0 := root (steepness (row tt))) in *.
-        destruct (IN n row d (s0 * r0) J ltac:(apply Z.mul_nonneg_nonneg; assumption)) as (_ & _ & B).
+        destruct (IN n row d (s0 * r0) J ltac:(apply Z.mul_nonneg_nonneg; assumption)) as (_ & _ & B & _).
         assert (loses r (n, d) <= s0 * r0) as LB.
         { apply B. fold (ws d). apply Z.le_trans with ((s0 * s0) * (r0 * r0)); [|lia]. apply Z.mul_le_mono_nonneg; lia. }
         unfold rival_weight. apply Z.min_le_compat_l, upward_least; [exact C|].
@@ -216,8 +217,12 @@ Section Worth.
       <= zsum (amounts P (attribute_rows (count P) width first) n price items) (fun x => pos (x - above)).
     Proof.
       intros AB I. rewrite <- (zsum_map _ (fun x => pos (x - above)) (fun x => x)). unfold amounts. rewrite sift_map. apply sift_sound. intros d. cbn zeta. fold (ws d).
-      destruct (free P n d) eqn:FR; [|split; [unfold pos; lia|lia]]. split.
-      - assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_of (opened (snd e)) d (ws d)))) as B; [|rewrite zsum_map; cbn [fst snd]; unfold pos; unfold opened in B; lia].
+      destruct (free P n d) eqn:FR; [|split; [unfold pos; lia|lia]]. cbn [andb]. split.
+      - assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_roughly (opened (snd e)) d))) as R.
+        { apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_mono; [exact G|]. apply (W n its d FR Hi). }
+        rewrite (zsum_map _ _ (fun e => worth_of (fst e) (weight_roughly (snd e) d))). cbn [fst snd]. unfold opened in R.
+        match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) end; cbn [negb]; [unfold pos; lia|]. clear R.
+        assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_of (opened (snd e)) d (ws d)))) as B; [|rewrite zsum_map; cbn [fst snd]; unfold pos; unfold opened in B; lia].
         apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_mono; [exact G|]. apply (W n its d FR Hi).
       - intros square SQ ST. apply Z.leb_le in ST. rewrite !zsum_map in ST. cbn [fst snd] in ST.
         assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_within (pace (opened (snd e))) (root square)))) as B; [|unfold pos; unfold opened in B; lia].

@@ -28,14 +28,14 @@ Section DividedLeaf.
   Let changed := delta P F sigma.
   Let rows_touched := touched F.
 
-  Lemma present_reads : reads [first] (from_here sigma present) V.
+  Lemma present_reads : reads first (from_here sigma present) V.
   Proof.
-    cbn [reads]. intros n w. unfold from_here, V, divided. rewrite zsum_map. cbn [fst snd]. rewrite PRESENT, zsum_filter, IN. apply zsum_ext. intros d.
+    intros n w. unfold from_here, V, divided. rewrite zsum_map. cbn [fst snd]. rewrite PRESENT, zsum_filter, IN. apply zsum_ext. intros d.
     destruct (attributes P n d); cbn [bit]; lia.
   Qed.
 
-  Lemma forward_here width wanted m : get (zforward [first] (from_here sigma present) width wanted) m = map (zvalue [first] V m) (ids width).
-  Proof. apply zforward_spec, present_reads. Qed.
+  Lemma forward_here width m : get (zforward [first] (sent_from first width (from_here sigma present)) width) m = map (zvalue [first] V m) (ids width).
+  Proof. apply (zforward_spec [first] _ V first width width m eq_refl), sent_from_spec, present_reads. Qed.
 
   Definition row_effect (m j n : Z) : Z := zsum (terms first) (fun t => zsum (operator t m) (fun e =>
     if Z.eqb (fst e) n then snd e * zsum (ids (count P)) (fun d => (Y n d - V n d) * weight t d j) else 0)).
@@ -54,7 +54,7 @@ Section DividedLeaf.
     - rewrite zsum_zero.
       + assert (D (fst e) = 0) as ->; [|lia].
         assert (~ In (fst e) (map fst F)) as NF by (intros I; apply NI; apply once_in; exact I).
-        exact (delta_untouched P F sigma (fst e) NF {| number := 0; source := t; columns := tabulate (fun _ => None) [] |} j).
+        exact (delta_untouched P F sigma (fst e) NF {| number := 0; source := t; columns := tabulate (fun _ => None) |} j).
       + intros n Hn. destruct (Z.eqb_spec n (fst e)); [subst; contradiction|reflexivity].
   Qed.
 
@@ -83,7 +83,7 @@ Section DividedLeaf.
     intros NI. assert (~ In n (map fst F)) as NF by (intros I; apply NI; apply once_in; exact I). unfold row_effect. apply zsum_zero. intros t _. apply zsum_zero. intros e _.
     destruct (Z.eqb (fst e) n); [|reflexivity].
     assert (zsum (ids (count P)) (fun d => (Y n d - V n d) * weight t d j) = 0) as ->; [|lia].
-    exact (delta_untouched P F sigma n NF {| number := 0; source := t; columns := tabulate (fun _ => None) [] |} j).
+    exact (delta_untouched P F sigma n NF {| number := 0; source := t; columns := tabulate (fun _ => None) |} j).
   Qed.
 
   (* Rule 2. *)
@@ -253,7 +253,7 @@ Section DividedLeaf.
           intros i bd Ib. apply (proj1 W' n b EW (inputs l)). exact Ib.
         - apply each_one_impossible in ER as (m & _ & G). destruct (whole _ m); [|discriminate]. destruct (Nat.eqb _ _); discriminate. }
       clear IH. rename IB into IH. destruct below_known as [inner| |]; cbn [bind]; auto.
-      set (found := tabulate _ senders). set (f := fun m : Z => _).
+      set (found := tabulate _). set (f := fun m : Z => _).
       assert (forall m, match f m with Got r => fst r = m /\ holds width (zvalue (l :: l' :: below') Y m) (snd r) | Impossible => False | Failed => True end) as K.
       { intros m. unfold f. destruct (forallb _ _) eqn:EL; [|exact I].
         assert (holds width (zvalue (l :: l' :: below') Y m) (propagate l (l' :: below') (get found) width m)) as HP.

@@ -246,29 +246,29 @@ Section DividedBound.
   Qed.
 End DividedBound.
 
-Lemma present_for_spec P net wanted n : present_for P net wanted n = filter (attributes P n) (ids (count P)).
-Proof. unfold present_for. rewrite get_tabulate. reflexivity. Qed.
-
-Lemma divided_reads sigma size net X first : ends net first -> inputs first = size -> reads net (divided_rows sigma X) (divided sigma size X).
+Lemma divided_reads sigma size X first : inputs first = size -> reads first (divided_rows sigma X) (divided sigma size X).
 Proof.
-  intros E I. induction net as [|l below IH]; [destruct E|]. cbn [ends reads] in *. destruct below as [|b below']; [|exact (IH E)].
-  subst l. rewrite I. intros n w. unfold divided_rows, divided. rewrite zsum_map. cbn [fst snd]. rewrite zsum_filter. apply zsum_ext. intros d.
+  intros I n w. rewrite I. unfold divided_rows, divided. rewrite zsum_map. cbn [fst snd]. rewrite zsum_filter. apply zsum_ext. intros d.
   destruct (X n d); cbn [bit]; lia.
 Qed.
 
-Lemma prepared_rows_sound net top size sigma p : prepare_rows net top size sigma = Some p -> sound net top size no_rivals (divided sigma size) p.
+Lemma prepared_rows_sound net top P0 sigma p : prepare_rows net top P0 sigma = Some p -> sound net top P0 no_rivals (divided sigma (count P0)) p.
 Proof.
   unfold prepare_rows. destruct (bottom net top) as [[first w]|] eqn:B; [|discriminate].
-  destruct (Z.leb 0 size && Z.eqb (inputs first) size && forallb _ (ids (size + 1))) eqn:E; [|discriminate]. intros [= <-].
-  apply andb_prop in E as [E SG]. apply andb_prop in E as [E1 E2]. apply Z.leb_le in E1. apply Z.eqb_eq in E2. apply bottom_ends in B.
-  assert (forall c, 0 <= c <= size -> 0 <= sigma c) as SG'. { intros c Hc. rewrite forallb_forall in SG. apply Z.leb_le, SG, ids_in. lia. }
+  destruct (Z.leb 0 (count P0) && Z.eqb (inputs first) (count P0) && forallb _ (ids (count P0 + 1))) eqn:E; [|discriminate]. intros [= <-].
+  apply andb_prop in E as [E SG]. apply andb_prop in E as [E1 E2]. apply Z.leb_le in E1. apply Z.eqb_eq in E2. pose proof (bottom_ends _ _ _ _ B) as EN0.
+  assert (forall c, 0 <= c <= count P0 -> 0 <= sigma c) as SG'. { intros c Hc. rewrite forallb_forall in SG. apply Z.leb_le, SG, ids_in. lia. }
+  assert (forall P n, get (tabulate (fun n => filter (attributes P n) (ids (count P)))) n = filter (attributes P n) (ids (count P))) as PRESENT
+    by (intros P n; rewrite get_tabulate; reflexivity).
   constructor; try reflexivity.
   - intros X Y H n d. unfold divided. rewrite (filter_ext (X n) (Y n)) by (intros; apply H). rewrite H. reflexivity.
-  - intros X. apply (divided_reads sigma size net X first B E2).
-  - intros P F C s whole h net' width o CP A CO EN O W. cbn [bound_of]. rewrite <- CP in *.
-    exact (row_bound_sound P F sigma C _ s whole first w h A CO E1 SG' (present_for_spec P net' _) E2 net' width o (EN _ B) O W).
-  - intros P F whole h shortcut net' width wanted CP A EN W. cbn [intervals_of]. rewrite <- CP in *.
-    exact (row_intervals_sound P F sigma [] _ no_signs whole first w h A (fun _ (e : False) => match e with end) E1 SG' (present_for_spec P net' _) E2 shortcut net' width wanted (EN _ B) (no_signs_obeyed _ _) W).
+  - intros P F C s whole h net' width o CP A CO EN O W. cbn [view_of bound_of row_view]. rewrite <- CP in *.
+    exact (row_bound_sound P F sigma C _ s whole first w h A CO E1 SG' (PRESENT P) E2 net' width o (EN _ EN0) O W).
+  - intros P F whole h shortcut net' width wanted CP A EN W. cbn [view_of intervals_of row_view]. rewrite <- CP in *.
+    exact (row_intervals_sound P F sigma [] _ no_signs whole first w h A (fun _ (e : False) => match e with end) E1 SG' (PRESENT P) E2 shortcut net' width wanted (EN _ EN0) (no_signs_obeyed _ _) W).
+  - intros P F t CP. cbn [view_of logits_of row_view].
+    apply (logits_from_spec net top first w (divided_rows sigma) (divided sigma (count P0)) (attributes P) F t B); [intros Y; apply divided_reads; exact E2|].
+    intros Y n H d. unfold divided. rewrite (filter_ext (attributes P n) (Y n)) by exact H. rewrite H. reflexivity.
 Qed.
 
 (* The last word about rows that are divided by their sums: `share` are the floats by which. *)
@@ -276,8 +276,8 @@ Theorem verified_rows (base s : Z) (bits z : network Z) (P : problem) (share sig
     (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
   integers_of base s bits z ->
   (forall count, to_integer base (share count) = Some (sigma count)) ->
-  prepare_rows z classes (count P) sigma = Some p ->
-  all_lines P p no_bounds lines = Some whole ->
+  prepare_rows z classes P sigma = Some p ->
+  all_lines p no_bounds lines = Some whole ->
   let shares count := float_value (share count) in
   let rows := divided_by shares (count P) (attributes P) in
   match judge p P whole by_prediction t y c with

@@ -80,8 +80,8 @@ Qed.
 Theorem verified (s : Z) (bits z : network Z) (P : problem) (classes : Z) (p : prepared)
     (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
   integers_of 0 s bits z ->
-  prepare z classes (count P) no_rivals = Some p ->
-  all_lines P p no_bounds lines = Some whole ->
+  prepare z classes P no_rivals = Some p ->
+  all_lines p no_bounds lines = Some whole ->
   match judge p P whole by_prediction t y c with
   | Some IsRobust => robust (rational bits) (by_flips P) classes t y
   | Some IsBroken => broken (rational bits) (by_flips P) classes t y /\ (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)

@@ -22,42 +22,78 @@ Proof.
     apply map_ext. intros j. rewrite zsum_cons. lia.
 Qed.
 
-(* The lists of what rows have are these rows. *)
-Fixpoint reads (net : network Z) (read : Z -> Z -> list (Z * Z)) (V : zrows) : Prop :=
-  match net with
-  | [] => False
-  | l :: below => match below with
-    | [] => forall n w, zsum (read (inputs l) n) (fun p => snd p * w (fst p)) = zsum (ids (inputs l)) (fun i => V n i * w i)
-    | _ => reads below read V
-    end
-  end.
+(* The lists of what rows have are these rows, and what the first layer sends is what they make of it. *)
+Definition reads (first : layer Z) (read : Z -> Z -> list (Z * Z)) (V : zrows) : Prop :=
+  forall n w, zsum (read (inputs first) n) (fun p => snd p * w (fst p)) = zsum (ids (inputs first)) (fun i => V n i * w i).
+Definition sends (first : layer Z) (width : Z) (V : zrows) (sent : list (term Z * table (list Z))) : Prop :=
+  map fst sent = terms first /\
+  forall tm n, In tm sent -> get (snd tm) n = map (fun j => zsum (ids (inputs first)) (fun i => V n i * weight (fst tm) i j)) (ids width).
 
-Lemma zforward_spec net read V width wanted m : reads net read V -> get (zforward net read width wanted) m = map (zvalue net V m) (ids width).
+Lemma messages_spec first width read V t n : reads first read V ->
+  messages t width (read (inputs first)) n = map (fun j => zsum (ids (inputs first)) (fun i => V n i * weight t i j)) (ids width).
+Proof. intros R. unfold messages. apply map_ext. intros j. exact (R n (fun i => weight t i j)). Qed.
+
+Lemma sent_from_spec first width read V : reads first read V -> sends first width V (sent_from first width read).
 Proof.
-  revert width wanted m. induction net as [|l below IH]; intros width wanted m N; [contradiction|]. cbn [zforward].
-  rewrite get_tabulate.
-  set (inner := zforward below read (inputs l) _).
-  set (values := fun n : Z => _).
-  rewrite (receive_spec l width _ m (fun t n j => zsum (ids (inputs l)) (fun i => zpassed below i (zvalue below V n i) * weight t i j))).
-  - apply map_ext. intros j. cbn [zvalue]. rewrite zsum_map. reflexivity.
-  - intros tm n Hin. apply in_map_iff in Hin as (t & <- & _). cbn [fst snd]. rewrite get_tabulate. unfold messages.
-    apply map_ext. intros j. unfold values. destruct below as [|b below'].
-    + exact (N n (fun i => weight t i j)).
-    + unfold inner. rewrite IH by exact N. rewrite zsum_filter, zsum_map. cbn [fst snd].
-      rewrite (zsum_ext_in _ _ (fun p => zpassed (b :: below') (fst p) (zvalue (b :: below') V n (fst p)) * weight t (fst p) j)).
-      * induction (ids (inputs l)) as [|i r IHr]; [reflexivity|]. cbn [map combine]. rewrite !zsum_cons. cbn [fst]. rewrite IHr. reflexivity.
-      * intros [i z] Hp. apply in_combine_map in Hp as [-> _]. cbn [fst snd].
-        destruct (Z.eqb_spec (zpassed (b :: below') i (zvalue (b :: below') V n i)) 0) as [->|]; cbn [negb]; lia.
+  intros R. unfold sent_from. split; [rewrite map_map; cbn [fst]; apply map_id|]. intros tm n I. apply in_map_iff in I as (t & <- & _). cbn [fst snd].
+  rewrite get_tabulate. apply messages_spec. exact R.
 Qed.
 
-Lemma plain_reads net X : net <> [] -> reads net (plain_rows X) (entries X).
+Lemma sent_after_spec F first width read V W sent : sends first width V sent -> reads first read W ->
+  (forall n, ~ In n (map fst F) -> forall d, V n d = W n d) -> sends first width W (sent_after F first width read sent).
 Proof.
-  induction net as [|l below IH]; intros N; [contradiction|]. cbn [reads]. destruct below as [|b below']; [|apply IH; discriminate].
+  intros [S1 S2] R E. unfold sent_after. split; [rewrite map_map; cbn [fst]; exact S1|]. intros tm n I. apply in_map_iff in I as (t & <- & I). cbn [fst snd].
+  rewrite get_tabulate. destruct (existsb _ F) eqn:EX; [apply messages_spec; exact R|]. rewrite (S2 t n I). apply map_ext. intros j. apply zsum_ext. intros i.
+  rewrite E; [reflexivity|]. intros IN. apply in_map_iff in IN as (f & Ef & IN). assert (existsb (fun f => Z.eqb (fst f) n) F = true); [|congruence].
+  apply existsb_exists. exists f. split; [exact IN|]. apply Z.eqb_eq. exact Ef.
+Qed.
+
+Lemma first_spec first width V sent m : sends first width V sent -> receive width first sent m = map (zvalue [first] V m) (ids width).
+Proof.
+  intros [S1 S2]. rewrite (receive_spec first width sent m (fun t n j => zsum (ids (inputs first)) (fun i => V n i * weight t i j)) S2).
+  apply map_ext. intros j. cbn [zvalue zpassed]. rewrite <- S1, zsum_map. reflexivity.
+Qed.
+
+Lemma zforward_spec net sent V first w width m : bottom net width = Some (first, w) -> sends first w V sent ->
+  get (zforward net sent width) m = map (zvalue net V m) (ids width).
+Proof.
+  revert width m. induction net as [|l below IH]; intros width m B S; [discriminate|]. cbn [bottom] in B. cbn [zforward].
+  destruct below as [|b below']; [inversion B; subst; rewrite get_tabulate; apply first_spec; exact S|]. rewrite get_tabulate.
+  set (inner := zforward (b :: below') sent (inputs l)). set (values := fun n : Z => _).
+  rewrite (receive_spec l width _ m (fun t n j => zsum (ids (inputs l)) (fun i => zpassed (b :: below') i (zvalue (b :: below') V n i) * weight t i j))).
+  - apply map_ext. intros j. cbn [zvalue]. rewrite zsum_map. reflexivity.
+  - intros tm n Hin. apply in_map_iff in Hin as (t & <- & _). cbn [fst snd]. rewrite get_tabulate. unfold messages.
+    apply map_ext. intros j. unfold values, inner. rewrite (IH _ _ B S). rewrite zsum_filter, zsum_map. cbn [fst snd].
+    rewrite (zsum_ext_in _ _ (fun p => zpassed (b :: below') (fst p) (zvalue (b :: below') V n (fst p)) * weight t (fst p) j)).
+    + induction (ids (inputs l)) as [|i r IHr]; [reflexivity|]. cbn [map combine]. rewrite !zsum_cons. cbn [fst]. rewrite IHr. reflexivity.
+    + intros [i z] Hp. apply in_combine_map in Hp as [-> _]. cbn [fst snd].
+      destruct (Z.eqb_spec (zpassed (b :: below') i (zvalue (b :: below') V n i)) 0) as [->|]; cbn [negb]; lia.
+Qed.
+
+Lemma plain_reads first X : reads first (plain_rows X) (entries X).
+Proof.
   intros n w. unfold plain_rows, entries. rewrite zsum_map, zsum_filter. apply zsum_ext. intros d. cbn [fst snd]. destruct (X n d); cbn [bit]; lia.
 Qed.
 
-Lemma forward_spec net X width wanted m : net <> [] -> get (forward net X width wanted) m = map (zpre net X m) (ids width).
-Proof. intros N. apply zforward_spec, plain_reads. exact N. Qed.
+(* What is known of layer 2 is right: the rows, the pre-activations, and the most by which flips change them, at some prices. *)
+Record knows (P : problem) (first : layer Z) (width : Z) (l2 : layer2) : Prop := {
+  knows_links : forall n, linked l2 n = links (all_ready (count P) width first) n;
+  knows_rest : forall n, at_rest l2 n = map (zpre [first] (attributes P) n) (ids width);
+  knows_ranges : forall n, ranges l2 n = map (fun j => let rows := links (all_ready (count P) width first) n in
+    (zpre [first] (attributes P) n j, (select P 1 None rows j (best_prices P 1 rows j), select P (-1) None rows j (best_prices P (-1) rows j)))) (ids width);
+  knows_grain : 0 < grain l2;
+  knows_rough : forall d, rough l2 d = map (map (fun w => w / grain l2)) (map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) }.
+
+Lemma layer2_knows P first width grain : knows P first width
+  (layer2_of P first width (fixed_of first width grain (all_ready (count P) width first)) (sent_from first width (plain_rows (attributes P)))).
+Proof.
+  assert (forall n, receive width first (sent_from first width (plain_rows (attributes P))) n = map (zpre [first] (attributes P) n) (ids width)) as R
+    by (intros n; apply first_spec, sent_from_spec, plain_reads).
+  unfold layer2_of, fixed_of. constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n|intros n|lia|intros d];
+    rewrite ?get_tabulate; [reflexivity|apply R| |].
+  - rewrite R. clear R. induction (ids width) as [|j r IH]; [reflexivity|]. cbn [map combine fst snd]. rewrite IH. reflexivity.
+  - rewrite map_map. apply map_ext. intros t. rewrite map_map. reflexivity.
+Qed.
 
 (* each_one *)
 Lemma each_one_got {A B} (f : A -> result B) l bs : each_one f l = Got bs -> Forall2 (fun a b => f a = Got b) l bs.

@@ -143,9 +143,10 @@ Local Arguments zvalue : simpl never.
 
 Section OneLeaf.
   Variables (P : problem) (F : list flip) (sign : Z -> Z -> Z -> option bool) (whole : Z -> Z -> option (list (Z * Z))).
-  Variables (first : layer Z) (ready_width : Z) (h : hints).
+  Variables (first : layer Z) (ready_width : Z) (l2 : layer2) (h : hints).
   Hypothesis A : admissible P F.
   Hypothesis IN : inputs first = count P.
+  Hypothesis KNOWS : knows P first ready_width l2.
   Let made := all_ready (count P) ready_width first.
   Let X := attributes P.
   Let Y := flipped X F.
@@ -171,7 +172,7 @@ Section OneLeaf.
   Qed.
 
   Lemma intervals_sound shortcut net width wanted : ends net first -> obeys sign net Y -> whole_holds whole net Y ->
-    match intervals P sign whole made h shortcut net width wanted with
+    match intervals P sign whole l2 h ready_width shortcut net width wanted with
     | Got res => forall n b, In (n, b) res -> holds width (zpre net Y n) b
     | Impossible => False
     | Failed => True
@@ -180,20 +181,25 @@ Section OneLeaf.
     revert shortcut width wanted. induction net as [|l below IH]; intros shortcut width wanted E O W; [exact I|]. cbn [intervals].
     destruct below as [|l' below'].
     - cbn [ends] in E. subst l. destruct O as [O _].
+      destruct (Z.eqb_spec width ready_width) as [EW|]; [|exact I].
       set (f := fun m : Z => _). assert (forall m, match f m with Got r => fst r = m /\ holds width (zpre [first] Y m) (snd r) | Impossible => False | Failed => True end) as K.
-      { intros m. unfold f. set (rows := links made m). destruct (ascending rows) eqn:ASC; [|exact I].
-        rewrite forward_spec by discriminate. set (inner := fun p : Z * Z => _).
+      { intros m. unfold f. rewrite (knows_links _ _ _ _ KNOWS), (knows_ranges _ _ _ _ KNOWS). fold made. cbn zeta. set (rows := links made m). rewrite <- EW.
+        destruct (ascending rows) eqn:ASC; [|exact I]. set (range := fun j : Z => _). set (inner := fun p : Z * (Z * (result Z * result Z)) => _).
+        assert (forall j, exists up down, range_at P h rows m j (snd (range j)) = (select P 1 None rows j up, select P (-1) None rows j down)) as RANGE
+          by (intros j; unfold range; cbn [snd]; apply range_at_some).
         destruct (each_one inner _) as [bs| |] eqn:EI; cbn [bind]; auto.
-        2: { apply each_one_impossible in EI as (p & _ & EI). unfold inner in EI. unfold select in EI.
-             destruct (not_negative (fst _)); [|discriminate]. cbn [bind] in EI. destruct (not_negative _); discriminate. }
+        2: { apply each_one_impossible in EI as ([j r] & Ij & EI). apply in_combine_map in Ij as [-> _]. unfold inner in EI. cbn [fst snd] in EI.
+             destruct (RANGE j) as (up & down & ER). rewrite ER in EI. cbn [fst snd] in EI. unfold select in EI.
+             destruct (not_negative up); [|discriminate]. cbn [bind] in EI. destruct (not_negative down); discriminate. }
         assert (holds width (zpre [first] Y m) bs) as HB.
         { apply each_one_got in EI. split.
           - apply same_length in EI. rewrite combine_length, map_length in EI. lia.
-          - intros i bd Ib. assert (inner (i, zpre [first] X m i) = Got bd) as G.
+          - intros i bd Ib. assert (inner (i, range i) = Got bd) as G.
             { clear - EI Ib. revert bs EI Ib. generalize (ids width). intros u. induction u as [|v u IHu]; intros bs EI Ib; cbn [map combine] in *; [destruct Ib|].
               inversion EI as [|? b0 ? bs' G EI']; subst. destruct Ib as [Eq|Ib]; [inversion Eq; subst; exact G|]. apply (IHu bs'); auto. }
-            unfold inner in G. cbn [fst snd] in G. apply bind_got in G as (U & GU & G). apply bind_got in G as (V & GV & G).
-            assert (bd = (zpre [first] X m i - V, zpre [first] X m i + U)) as -> by congruence. cbn [fst snd].
+            unfold inner in G. cbn [fst snd] in G. destruct (RANGE i) as (up & down & ER). rewrite ER in G. cbn [fst snd] in G.
+            apply bind_got in G as (U & GU & G). apply bind_got in G as (V & GV & G).
+            assert (bd = (zpre [first] X m i - V, zpre [first] X m i + U)) as -> by (unfold range in G; cbn [fst] in G; unfold X; congruence). cbn [fst snd].
             apply (select_sound P F ready_width first m A ASC) in GU. apply (select_sound P F ready_width first m A ASC) in GV.
             cbn [capped] in GU, GV. rewrite first_after.
             rewrite (zsum_ext F (effect first X m i) (links_effect X rows i)) by (intros; symmetry; apply links_effect_spec).
@@ -222,7 +228,7 @@ Section OneLeaf.
           intros i bd Ib. apply (proj1 W' n b EW (inputs l)). exact Ib.
         - apply each_one_impossible in ER as (m & _ & G). destruct (whole _ m); [|discriminate]. destruct (Nat.eqb _ _); discriminate. }
       clear IH. rename IB into IH. destruct below_known as [inner| |]; cbn [bind]; auto.
-      set (found := tabulate _ senders). set (f := fun m : Z => _).
+      set (found := tabulate _). set (f := fun m : Z => _).
       assert (forall m, match f m with Got r => fst r = m /\ holds width (zpre (l :: l' :: below') Y m) (snd r) | Impossible => False | Failed => True end) as K.
       { intros m. unfold f. destruct (forallb _ _) eqn:EL; [|exact I].
         assert (holds width (zpre (l :: l' :: below') Y m) (propagate l (l' :: below') (get found) width m)) as HP.
@@ -252,9 +258,9 @@ Section OneLeaf.
   Lemma no_nest_loss : zsum F (nest_loss P first h no_nest) = 0.
   Proof. apply zsum_zero. reflexivity. Qed.
 
-  Lemma descend_sound width2 net width o : ends net first -> obeys sign net Y -> whole_holds whole net Y ->
-    match descend P sign whole made h (attribute_rows (count P) width2 first) width2 net width o with
-    | Got (c, (lines, ns)) => proper_lines lines /\ proper_nest h width2 ns /\
+  Lemma descend_sound net width o : ends net first -> obeys sign net Y -> whole_holds whole net Y ->
+    match descend P sign whole made l2 h (attribute_rows (count P) ready_width first) ready_width net width o with
+    | Got (c, (lines, ns)) => proper_lines lines /\ proper_nest h ready_width ns /\
         c - zsum F (total_loss lines) - zsum F (nest_loss P first h ns) <= objective_value net Y width o
     | Impossible => False
     | Failed => True
@@ -262,11 +268,11 @@ Section OneLeaf.
   Proof.
     revert width o. induction net as [|l below IH]; intros width o E O W; [exact I|]. cbn [descend].
     destruct below as [|l' [|l'' below']].
-    - cbn [ends] in E. subst l. split; [|split; [intros b []|rewrite no_nest_loss]].
+    - cbn [ends] in E. subst l. destruct (Z.eqb_spec width ready_width) as [EW|]; [|exact I]. split; [|split; [intros b []|rewrite no_nest_loss]].
       { intros e u He Hu. apply in_map_iff in He as (e0 & <- & _). cbn [snd] in Hu. apply in_map_iff in Hu as (p & <- & _). intros b []. }
       unfold total_loss. rewrite zsum_swap, zsum_map. cbn [fst snd]. unfold zobjective.
       match goal with |- ?a - ?b - 0 <= ?c => assert (a = c + b); [|lia] end. rewrite <- zsum_plus. apply zsum_ext. intros [m phi]. cbn [fst snd].
-      rewrite forward_spec by discriminate.
+      rewrite (knows_rest _ _ _ _ KNOWS), <- EW.
       rewrite (zsum_ext F _ (fun f => zsum (combine (ids width) phi) (fun p => - (snd p * effect first X m (fst p) f)))).
       2: { intros f. rewrite zsum_map. apply zsum_ext. intros p. unfold loss. cbn [rise fall bent place]. rewrite zsum_nil.
            set (g := effect first X m (fst p) f). assert (g = pos g - pos (- g)) as Eg by (unfold pos; lia). rewrite Eg at 3. ring. }
@@ -277,28 +283,31 @@ Section OneLeaf.
       apply zsum_ext. intros p. rewrite first_after, zsum_opp, zsum_scale. lia.
     - cbn [ends] in E. subst l'. destruct O as [_ [O _]].
       destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l [first] (entries Y) width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
+      destruct (Z.eqb_spec (inputs l) ready_width) as [EW|]; [|exact I].
       set (f := fun e : Z * list Z => _).
       assert (forall e, match f e with
         | Got (c, le) => fst le = fst e /\ (forall u, In u (snd le) -> proper u) /\
             c - zsum F (fun fl => zsum (snd le) (fun u => loss u fl (effect first X (fst le) (place u) fl)))
             <= against (ids (inputs l)) (snd e) (fun i => zpassed [first] i (zpre [first] Y (fst e) i))
         | Impossible => False | Failed => True end) as K.
-      { intros [m ks]. unfold f. cbn [fst snd]. set (rows := links made m). destruct (ascending rows) eqn:ASC; [|exact I].
-        rewrite forward_spec by discriminate. set (inner := fun p : Z * Z * Z => _).
-        assert (forall j k0, match inner (j, k0, zpre [first] X m j) with
+      { intros [m ks]. unfold f. cbn [fst snd]. rewrite (knows_links _ _ _ _ KNOWS), (knows_ranges _ _ _ _ KNOWS). fold made. cbn zeta. set (rows := links made m). rewrite <- EW.
+        destruct (ascending rows) eqn:ASC; [|exact I].
+        set (range := fun j : Z => _). set (inner := fun p : Z * Z * (Z * (result Z * result Z)) => _).
+        assert (forall j k0, match inner (j, k0, range j) with
           | Got (c, u) => place u = j /\ proper u /\ c - zsum F (fun fl => loss u fl (effect first X m j fl)) <= k0 * zpassed [first] j (zpre [first] Y m j)
           | Impossible => False | Failed => True end) as KI.
-        { intros j k0. unfold inner. cbn [fst snd]. rewrite first_after.
-          pose proof (unit_bound_sound P F ready_width first m A ASC h (sign 2 m j) j k0 (zpre [first] X m j)) as UB.
+        { intros j k0. unfold inner, range. cbn [fst snd]. rewrite first_after.
+          destruct (range_at_some P h rows m j (best_prices P 1 rows j) (best_prices P (-1) rows j)) as (up & down & ->).
+          pose proof (unit_bound_sound P F ready_width first m A ASC h (sign 2 m j) j k0 (zpre [first] X m j) up down) as UB.
           cbn zeta in UB. fold made rows in UB.
           rewrite (zsum_ext F (effect first X m j) (links_effect X rows j)) by (intros; symmetry; apply links_effect_spec).
           unfold X in *. specialize (O m j). change (layer_number [first]) with 2 in O. rewrite first_after in O. unfold X in O.
           rewrite (zsum_ext F (effect first (attributes P) m j) (links_effect (attributes P) rows j)) in O by (intros; symmetry; apply links_effect_spec).
-          specialize (UB O). destruct (unit_bound P h first rows (sign 2 m j) m j k0 (zpre [first] (attributes P) m j)) as [[c u]| |]; auto.
+          specialize (UB O). destruct (unit_bound P h first rows (sign 2 m j) m j k0 (zpre [first] (attributes P) m j) _) as [[c u]| |]; auto.
           destruct UB as (U1 & U2 & U3). split; [assumption|]. split; [assumption|]. cbn [zpassed].
           rewrite (zsum_ext F (fun fl => loss u fl (effect first (attributes P) m j fl)) (fun fl => loss u fl (links_effect (attributes P) rows j fl))); [exact U3|].
           intros fl. f_equal. symmetry. apply links_effect_spec. }
-        assert (forall us, Forall2 (fun a b => inner a = Got b) (combine (combine (ids (inputs l)) ks) (map (zpre [first] X m) (ids (inputs l)))) us ->
+        assert (forall us, Forall2 (fun a b => inner a = Got b) (combine (combine (ids (inputs l)) ks) (map range (ids (inputs l)))) us ->
           (forall u, In u (map snd us) -> proper u) /\
           zsum us fst - zsum F (fun fl => zsum (map snd us) (fun u => loss u fl (effect first X m (place u) fl)))
           <= against (ids (inputs l)) ks (fun i => zpassed [first] i (zpre [first] Y m i))) as KU.
@@ -314,7 +323,7 @@ Section OneLeaf.
         destruct (each_one inner _) as [us| |] eqn:EI; cbn [bind]; auto.
         - apply each_one_got in EI. destruct (KU us EI) as [K1 K2]. cbn [fst snd]. auto.
         - apply each_one_impossible in EI as ([[j k0] z] & Ij & G). 
-          assert (z = zpre [first] X m j) as ->.
+          assert (z = range j) as ->.
           { clear - Ij. revert Ij. generalize (ids (inputs l)). intros u. revert ks. induction u as [|v u IHu]; intros [|x r]; cbn [combine map In]; try tauto.
             intros [Eq|Ij]; [inversion Eq; subst; reflexivity|]. apply (IHu r Ij). }
           specialize (KI j k0). rewrite G in KI. exact KI. }
@@ -330,10 +339,10 @@ Section OneLeaf.
     - destruct O as [_ O']. destruct W as [_ W'].
       destruct (pull l width o) as [constant k] eqn:EP. pose proof (pull_sound l (l' :: l'' :: below') (entries Y) width o) as PS. rewrite EP in PS. cbn [fst snd] in PS.
       pose proof (intervals_sound false (l' :: l'' :: below') (inputs l) (map fst k) E O' W') as IS.
-      destruct (intervals P sign whole made h false (l' :: l'' :: below') (inputs l) (map fst k)) as [known| |]; cbn [bind]; auto.
-      destruct (nest_above P made h (attribute_rows (count P) width2 first) width2 (l' :: l'' :: below') (inputs l) k) as [[v [k' own]]| |] eqn:EN; cbn [bind]; auto.
-      2: { exact (nest_possible _ _ _ _ _ _ _ _ EN). }
-      destruct (nest_sound P F first ready_width h A IN width2 _ _ _ _ _ _ EN) as [PN NS].
+      destruct (intervals P sign whole l2 h ready_width false (l' :: l'' :: below') (inputs l) (map fst k)) as [known| |]; cbn [bind]; auto.
+      destruct (nest_above P made l2 h (attribute_rows (count P) ready_width first) ready_width (l' :: l'' :: below') (inputs l) k) as [[v [k' own]]| |] eqn:EN; cbn [bind]; auto.
+      2: { exact (nest_possible _ _ _ _ _ _ _ _ _ EN). }
+      destruct (nest_sound P F first ready_width l2 h A IN KNOWS ready_width _ _ _ _ _ _ EN eq_refl) as [PN NS].
       { intros second f EB. inversion EB; subst. cbn [ends] in E. exact E. }
       cbn zeta in NS. cbn [fst snd]. fold X Y in NS. set (f := fun e : Z * list Z => _).
       assert (forall e, match f e with
@@ -347,14 +356,14 @@ Section OneLeaf.
         - exact (relax_possible _ _ _ _ _ ER). }
       clearbody f. destruct (each_one f k') as [relaxed| |] eqn:EA; cbn [bind]; auto.
       + specialize (IH (inputs l) (map snd relaxed) E O' W').
-        destruct (descend P sign whole made h _ width2 (l' :: l'' :: below') (inputs l) (map snd relaxed)) as [[c [lines below_ns]]| |]; cbn [bind]; auto.
+        destruct (descend P sign whole made l2 h _ ready_width (l' :: l'' :: below') (inputs l) (map snd relaxed)) as [[c [lines below_ns]]| |]; cbn [bind]; auto.
         destruct IH as (IH1 & IH2 & IH3). cbn [fst snd]. apply each_one_got in EA.
         assert (zsum relaxed fst + objective_value (l' :: l'' :: below') Y (inputs l) (map snd relaxed) <=
           zsum k' (fun e => against (ids (inputs l)) (snd e) (fun i => zpassed (l' :: l'' :: below') i (zpre (l' :: l'' :: below') Y (fst e) i)))) as RX.
         { unfold zobjective. rewrite zsum_map. clear - EA K. induction EA as [|a [c e'] la lb G EA IHe]; [cbn; lia|]. rewrite !zsum_cons. cbn [fst snd].
           specialize (K a). rewrite G in K. lia. }
         destruct (either own below_ns) as [ns| |] eqn:EE; cbn [bind]; auto; [|unfold either in EE; destruct (joints own), (joints below_ns); discriminate].
-        assert (proper_nest h width2 ns /\ zsum F (nest_loss P first h ns) = zsum F (nest_loss P first h own) + zsum F (nest_loss P first h below_ns)) as [NP NL].
+        assert (proper_nest h ready_width ns /\ zsum F (nest_loss P first h ns) = zsum F (nest_loss P first h own) + zsum F (nest_loss P first h below_ns)) as [NP NL].
         { unfold either in EE. destruct (joints own) as [|j0 js0] eqn:J1; [|destruct (joints below_ns) as [|j1 js1] eqn:J2; [|discriminate]]; inversion EE; subst; split; auto.
           - assert (zsum F (nest_loss P first h own) = 0); [|lia]. apply zsum_zero. intros fl _. unfold nest_loss, bends_loss. rewrite J1. reflexivity.
           - assert (zsum F (nest_loss P first h below_ns) = 0); [|lia]. apply zsum_zero. intros fl _. unfold nest_loss, bends_loss. rewrite J2. reflexivity. }

@@ -9,19 +9,23 @@ Definition losing_sound (P : problem) (first : layer Z) (width : Z) (L : flip ->
   (forall n d, free P n d = true -> ~ In n (map fst rows) -> L (n, d) <= 0) /\
   forall n row d p, In (n, row) rows -> 0 <= p ->
     let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first) in
-    L (n, d) <= Z.max (lost (row tt) p d ws) p /\ 0 <= steepness (row tt) /\ (steepness (row tt) * squares ws <= p * p -> L (n, d) <= p).
+    L (n, d) <= Z.max (lost (row tt) p d ws) p /\ 0 <= steepness (row tt) /\ (steepness (row tt) * squares ws <= p * p -> L (n, d) <= p) /\
+    L (n, d) <= roughly_lost (row tt) d.
 
 Section Largest.
-  Variables (P : problem) (F : list flip) (first : layer Z) (ready_width width : Z) (h : hints).
+  Variables (P : problem) (F : list flip) (first : layer Z) (width : Z) (l2 : layer2) (h : hints).
   Hypothesis A : admissible P F.
   Hypothesis IN : inputs first = count P.
-  Let made := all_ready (count P) ready_width first.
+  Hypothesis KNOWS : knows P first width l2.
+  Let made := all_ready (count P) width first.
   Let X := attributes P.
 
-  Lemma losses_sound lines ns found : proper_lines lines -> proper_nest h width ns -> losses P made h width lines ns = Got found ->
+  Lemma losses_sound lines ns found : proper_lines lines -> proper_nest h width ns -> losses P made l2 h width lines ns = Got found ->
     losing_sound P first width (fun f => total_loss P first lines f + nest_loss P first h ns f) found.
   Proof.
-    intros PL PN. unfold losses. set (all := map _ lines). set (reached := group (near all)). set (more := far _ all).
+    intros PL PN. unfold losses.
+    rewrite (map_ext (fun e : Z * list unit2 => (linked l2 (fst e), snd e)) (fun e => (links made (fst e), snd e))) by (intros; rewrite (knows_links _ _ _ _ KNOWS); reflexivity).
+    rewrite (sound_surroundings_ext _ _ _ _ (knows_links _ _ _ _ KNOWS)), (surroundings_ext _ _ _ (knows_links _ _ _ _ KNOWS)). fold made. set (all := map _ lines). set (reached := group (near all)). set (more := far _ all).
     set (rows := match more with [] => reached | _ => _ end).
     set (changeable := filter _ rows).
     destruct (forallb _ all && _ && _ && _) eqn:E; [|discriminate]. intros RESULT.
@@ -53,11 +57,11 @@ Section Largest.
           apply in_map_iff in I as (r & Er & I). apply existsb_exists. exists r. split; [exact I|]. apply Z.eqb_eq. exact Er. }
         apply in_map_iff in I as ([n' grp] & En & I). cbn [fst] in En. subst n'.
         rewrite (zsum_key (links made m) n grp (fun r => L n d (units, snd r)) NDL I). unfold L. cbn [fst snd]. rewrite Z.add_0_r.
-        apply Z.eq_le_incl, zsum_ext. intros u. f_equal. rewrite <- (links_effect_spec first (count P) ready_width). fold made. fold X.
+        apply Z.eq_le_incl, zsum_ext. intros u. f_equal. rewrite <- (links_effect_spec first (count P) width). fold made. fold X.
         apply links_effect_row; assumption.
       - rewrite (zsum_no_key (links made m) n (fun r => L n d (units, snd r)) NI), Z.add_0_l.
         assert (zsum units (fun u => loss u (n, d) (effect first (attributes P) m (place u) (n, d))) = L n d (units, [])) as EL0.
-        { unfold L. cbn [fst snd]. apply zsum_ext. intros u. f_equal. rewrite <- (links_effect_spec first (count P) ready_width). fold made.
+        { unfold L. cbn [fst snd]. apply zsum_ext. intros u. f_equal. rewrite <- (links_effect_spec first (count P) width). fold made.
           rewrite links_effect_no_row by assumption. unfold weights. rewrite zsum_nil. lia. }
         rewrite EL0.
         assert (L n d (units, []) <= 0) as NEG.
@@ -99,16 +103,19 @@ Section Largest.
     - inversion RESULT. subst found. clear RESULT. split.
       + intros n d FR NI. rewrite map_map in NI. cbn [fst] in NI.
         specialize (OUT n d (REST n d FR NI)). unfold bends_loss. rewrite zsum_nil. lia.
-      + intros n row d p I NP. apply in_map_iff in I as ([n' items] & EQ & I). cbn [fst snd] in EQ. inversion EQ. subst n' row. clear EQ. apply SUB in I. unfold plain_row. cbn [steepness lost]. cbn zeta.
+      + intros n row d p I NP. apply in_map_iff in I as ([n' items] & EQ & I). cbn [fst snd] in EQ. inversion EQ. subst n' row. clear EQ. apply SUB in I. unfold plain_row. cbn [steepness lost roughly_lost]. cbn zeta. rewrite (knows_rough _ _ _ _ KNOWS).
         pose proof (RL n items d I) as B. unfold bends_loss. rewrite zsum_nil, Z.add_0_r.
-        pose proof (row_loss_plain P first ready_width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H)) as RP.
-        pose proof (row_loss_most P first ready_width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H) (fun it u H => PR n items it u I H)) as RM.
-        cbn zeta in RP, RM. fold made in RP, RM. split; [lia|]. split; [apply steepest_nonneg|]. intros S.
-        destruct (specials items) as [|sp sps] eqn:ES.
-        * etransitivity; [exact B|]. rewrite RP. unfold extra. rewrite zsum_nil, Z.add_0_r. apply products_most; assumption.
-        * etransitivity; [exact B|]. etransitivity; [exact RM|]. apply products_most; assumption.
-    - rewrite <- EJ in *. clear j0 js0 EJ. set (around := surroundings made (senders ns)) in *.
-      destruct (sound_surroundings made (senders ns) around && _ && _) eqn:E; [|discriminate]. inversion RESULT as [ET]. clear RESULT ET.
+        pose proof (row_loss_plain P first width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H)) as RP.
+        pose proof (row_loss_most P first width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H) (fun it u H => PR n items it u I H)) as RM.
+        cbn zeta in RP, RM. fold made in RP, RM. set (ws := map _ (numbered first)) in *. set (above := match specials items with [] => _ | _ => _ end).
+        assert (total_loss P first lines (n, d) <= products (attributes P n d) above ws) as ABOVE.
+        { etransitivity; [exact B|]. unfold above. destruct (specials items) as [|sp sps] eqn:ES; [|exact RM].
+          rewrite RP. unfold extra. rewrite zsum_nil. lia. }
+        split; [|split; [apply steepest_nonneg|split; [intros S; etransitivity; [exact ABOVE|apply products_most; assumption]|
+          etransitivity; [exact ABOVE|apply rough_bound_sound; exact (knows_grain _ _ _ _ KNOWS)]]]].
+        destruct (ruled_out _ _ _ _) eqn:RO; [|lia]. apply (ruled_out_sound _ _ _ _ _ (knows_grain _ _ _ _ KNOWS)) in RO. lia.
+    - rewrite <- EJ in *. clear j0 js0 EJ. set (around := surroundings (links made) (senders ns)) in *.
+      destruct (sound_surroundings (links made) (senders ns) around && _ && _) eqn:E; [|discriminate]. inversion RESULT as [ET]. clear RESULT ET.
       apply andb_prop in E as [E E3]. apply andb_prop in E as [E1 E2]. rewrite forallb_forall in E2, E3.
       assert (forall n d b, In b (joints ns) -> combined (over b) (moves P h (ground ns) (at_row around n) n d) = gain P first h (ground ns) (over b) (n, d)) as CG.
       { intros n d b Hb. apply combined_gain; auto.
@@ -122,16 +129,16 @@ Section Largest.
         * pose proof (joint_loss_most P h (ground ns) width (joints ns) [] n d PN) as JM. cbn in JM. lia.
         * intros I. apply NI. apply in_map_iff in I as (r & Er & I). specialize (E3 r I). apply existsb_exists in E3 as (row & I' & E3). apply Z.eqb_eq in E3.
           rewrite <- Er, <- E3. apply in_map. exact I'.
-      + intros n row d p I NP. apply in_map_iff in I as ([n' items] & EQ & I). cbn [fst snd] in EQ. inversion EQ. subst n' row. clear EQ. apply SUB in I. unfold nested_row. cbn [steepness lost]. cbn zeta.
+      + intros n row d p I NP. apply in_map_iff in I as ([n' items] & EQ & I). cbn [fst snd] in EQ. inversion EQ. subst n' row. clear EQ. apply SUB in I. unfold nested_row. cbn [steepness lost roughly_lost]. cbn zeta. rewrite (knows_rough _ _ _ _ KNOWS).
         set (here := at_row around n).
-        rewrite (map_ext (fun it : Z * list (ready * Z) => (get (tabulate (shaded width parts) (senders ns)) (fst it), snd it)) (fun it => (shaded width parts (fst it), snd it)))
+        rewrite (map_ext (fun it : Z * list (ready * Z) => (get (tabulate (shaded width parts)) (fst it), snd it)) (fun it => (shaded width parts (fst it), snd it)))
           by (intros it; rewrite get_tabulate; reflexivity).
         set (shadow := map _ here).
         assert (forall it, In it shadow -> exists n2, fst it = shaded width parts n2 /\ In (n, snd it) (links made n2)) as SH.
         { intros it Hit. apply in_map_iff in Hit as ([n2 grp] & <- & Hit). exists n2. cbn [fst snd]. split; [reflexivity|].
-          apply at_row_in in Hit as (row & H1 & H2). apply (links_of_surroundings P first ready_width (senders ns) n row); assumption. }
+          apply at_row_in in Hit as (row & H1 & H2). apply (links_of_surroundings P first width (senders ns) n row); assumption. }
         assert (row_loss P n (items ++ shadow) d <= products (attributes P n d) (all_slopes made most (items ++ shadow)) (map (fun t => map (weight (snd t) d) (ids width)) (numbered first))) as RM.
-        { apply (row_loss_most P first ready_width width n d).
+        { apply (row_loss_most P first width width n d).
           - intros it Hit. apply in_app_or in Hit as [Hit|Hit]; [eauto|]. destruct (SH it Hit) as (n2 & -> & _). apply shaded_places.
           - intros it e Hit He. apply in_app_or in Hit as [Hit|Hit]; [eapply RE; eauto|]. destruct (SH it Hit) as (n2 & _ & IL). destruct e as [t a].
             apply (links_ready made n2 n (snd it) t a); assumption.
@@ -140,44 +147,47 @@ Section Largest.
         rewrite JL. fold here. specialize (RL n items d I).
         assert (total_loss P first lines (n, d) + joint_loss P h (ground ns) (joints ns) here n d <= row_loss P n (items ++ shadow) d) as MOST.
         { unfold row_loss. rewrite zsum_app. apply Z.add_le_mono; [exact RL|]. exact (joint_loss_most P h (ground ns) width (joints ns) here n d PN). }
-        pose proof (row_loss_plain P first ready_width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H)) as RP.
+        pose proof (row_loss_plain P first width width n d items (fun it H => AL n items it I H) (fun it e H => RE n items it e I H)) as RP.
         cbn zeta in RP. fold made in RP. split; [|split; [apply steepest_nonneg|]].
-        * match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S2|S2] end; lia.
-        * intros S. etransitivity; [exact MOST|]. etransitivity; [exact RM|]. apply products_most; assumption.
+        * destruct (ruled_out _ _ _ _) eqn:RO; cbn [orb].
+          -- apply (ruled_out_sound _ _ _ _ _ (knows_grain _ _ _ _ KNOWS)) in RO. lia.
+          -- match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S2|S2] end; lia.
+        * split; [intros S|]; (etransitivity; [exact MOST|]; etransitivity; [exact RM|]);
+            [apply products_most; assumption|apply rough_bound_sound; exact (knows_grain _ _ _ _ KNOWS)].
   Qed.
 
   Lemma linear_sound sign whole net top o : ends net first ->
     obeys sign net (flipped X F) -> whole_holds whole net (flipped X F) ->
-    match linear P sign whole made h (attribute_rows (count P) width first) width net top o with
+    match linear P sign whole made l2 h (attribute_rows (count P) width first) width net top o with
     | Got (c, rows) => exists L, losing_sound P first width L rows /\ c - zsum F L <= objective_value net (flipped X F) top o
     | Impossible => False
     | Failed => True
     end.
   Proof.
-    intros E O W. pose proof (descend_sound P F sign whole first ready_width h A IN width net top o E O W) as D. unfold linear. fold made in D.
-    destruct (descend P sign whole made h _ width net top o) as [[c [lines ns]]| |]; cbn [bind]; auto. destruct D as (D1 & D2 & D3). cbn [fst snd].
-    destruct (losses _ _ _ _ lines ns) as [rows| |] eqn:EL; cbn [bind]; auto.
+    intros E O W. pose proof (descend_sound P F sign whole first width l2 h A IN KNOWS net top o E O W) as D. unfold linear. fold made in D.
+    destruct (descend P sign whole made l2 h _ width net top o) as [[c [lines ns]]| |]; cbn [bind]; auto. destruct D as (D1 & D2 & D3). cbn [fst snd].
+    destruct (losses _ _ _ _ _ lines ns) as [rows| |] eqn:EL; cbn [bind]; auto.
     - apply losses_sound in EL; auto. eexists. split; [exact EL|]. rewrite zsum_plus. fold X in D3. lia.
     - unfold losses in EL. destruct (_ && _) in EL; [|discriminate]. destruct (joints ns); [discriminate|]. destruct (_ && _) in EL; discriminate.
   Qed.
 
   Theorem bound_sound sign whole net top o : ends net first ->
     obeys sign net (flipped X F) -> whole_holds whole net (flipped X F) ->
-    match bound P sign whole made h (attribute_rows (count P) width first) width net top o with
+    match bound P sign whole made l2 h (attribute_rows (count P) width first) width net top o with
     | Got b => b <= objective_value net (flipped X F) top o
     | Impossible => False
     | Failed => True
     end.
   Proof.
     intros E O W. pose proof (linear_sound sign whole net top o E O W) as D. unfold bound.
-    destruct (linear P sign whole made h _ width net top o) as [[c rows]| |]; cbn [bind]; auto. destruct D as (L & [OUT IN_ROW] & D). cbn [fst snd].
+    destruct (linear P sign whole made l2 h _ width net top o) as [[c rows]| |]; cbn [bind]; auto. destruct D as (L & [OUT IN_ROW] & D). cbn [fst snd].
     destruct (not_negative (price h)) eqn:NN; [|exact I].
     assert (zsum F L <= paid P (price h) + zsum rows (lost_above P h (attribute_rows (count P) width first))); [|lia].
     etransitivity; [apply (selection P F (price h) L (map fst rows) A NN)|].
     - intros n d Hf NI. etransitivity; [apply OUT; [apply (made_is_free P F (n, d) A Hf)|exact NI]|]. apply price_of_nonneg. assumption.
     - apply Z.add_le_mono_l. rewrite zsum_map. apply zsum_le_in. intros [n row] Hr. unfold excess, lost_above. cbn [fst]. set (p := price_of (price h) n).
-      assert (0 <= p) as NP by (apply price_of_nonneg; assumption). apply scan_sound; [apply (IN_ROW n row 0 p Hr NP)|].
-      intros d. cbn zeta. destruct (IN_ROW n row d p Hr NP) as (I1 & _ & I2). cbn zeta in I1, I2. destruct (free P n d); [|lia]. unfold pos. split; [lia|].
+      assert (0 <= p) as NP by (apply price_of_nonneg; assumption). apply scan_sound; [apply (IN_ROW n row 0 p Hr NP)|apply Z.square_nonneg|].
+      intros d. cbn zeta. destruct (IN_ROW n row d p Hr NP) as (I1 & _ & I2 & _). cbn zeta in I1, I2. destruct (free P n d); [|lia]. unfold pos. split; [lia|].
       intros S. specialize (I2 S). lia.
   Qed.
 End Largest.

@@ -42,6 +42,8 @@ Fixpoint rate_at (flips : Z) (l : list (Z * Z)) : Z :=
   match l with [] => 0 | (rate, count) :: rest => if Z.leb flips count then rate else rate_at (flips - count) rest end.
 Definition chosen_price (flips : Z) (all : list (Z * Z)) : Z :=
   if Z.leb (zsum all snd) flips then 0 else pos (rate_at flips (rev_append (sort all) [])).
+Definition stated (h : hints) (m j : Z) : prices * prices :=
+  match reach h m j with Some p => p | None => ({| every := 0; nodes := [] |}, {| every := 0; nodes := [] |}) end.
 Definition unstated (p : prices) : bool := Z.eqb (every p) 0 && match nodes p with [] => true | _ => false end.
 
 Section Rows.
@@ -141,8 +143,8 @@ Section RowLeaf.
 
   Definition row_unit_bound (first : layer Z) (rows : list (Z * list (ready * Z))) (side : option bool) (m j k z : Z) : result (Z * unit2) :=
     if relu first j then
-      bind (reach_unit P sigma C present 1 rows j (fst (reach h m j))) (fun U =>
-      bind (reach_unit P sigma C present (-1) rows j (snd (reach h m j))) (fun V =>
+      bind (reach_unit P sigma C present 1 rows j (fst (stated h m j))) (fun U =>
+      bind (reach_unit P sigma C present (-1) rows j (snd (stated h m j))) (fun V =>
         let (r, f) := line h m j in
         match least k z r f U V side with
         | Some base => Got (base, {| place := j; rise := r; fall := f; bent := [] |})
@@ -156,13 +158,13 @@ Section RowLeaf.
     | l :: below =>
         match below with
         | [] =>
-            let z := zforward [l] from_here width wanted in
+            let z := zforward [l] (sent_from l width from_here) width in
             each_one (fun m =>
               let rows := links made_ready m in
               if ascending rows then
                 bind (each_one (fun p =>
-                  bind (reach_unit P sigma C present 1 rows (fst p) (fst (reach h m (fst p)))) (fun U =>
-                  bind (reach_unit P sigma C present (-1) rows (fst p) (snd (reach h m (fst p)))) (fun V =>
+                  bind (reach_unit P sigma C present 1 rows (fst p) (fst (stated h m (fst p)))) (fun U =>
+                  bind (reach_unit P sigma C present (-1) rows (fst p) (snd (stated h m (fst p)))) (fun V =>
                   Got (snd p - V, snd p + U)))) (combine (ids width) (get z m)))
                   (fun b => bind (clipped sign 2 m width b) (fun c => Got (m, c)))
               else Failed) wanted
@@ -173,7 +175,7 @@ Section RowLeaf.
                     | Some w => if Nat.eqb (length w) (length (ids (inputs l))) then Got (n, w) else Failed
                     | None => Failed end) senders
                   else row_intervals false below (inputs l) senders) (fun inner =>
-              let find_inner := tabulate (fun n => match List.find (fun e => Z.eqb (fst e) n) inner with Some e => snd e | None => [] end) senders in
+              let find_inner := tabulate (fun n => match List.find (fun e => Z.eqb (fst e) n) inner with Some e => snd e | None => [] end) in
               each_one (fun m =>
                 if forallb (fun e => Nat.eqb (length (get find_inner (fst e))) (length (ids (inputs l)))) (entries_of l m) then
                   let b := propagate l below (get find_inner) width m in
@@ -189,12 +191,12 @@ Section RowLeaf.
     | l :: below =>
         match below with
         | [] =>
-            let z := zforward [l] from_here width (map fst o) in
+            let z := zforward [l] (sent_from l width from_here) width in
             Got (zsum o (fun e => zsum (combine (combine (ids width) (snd e)) (get z (fst e))) (fun p => snd (fst p) * snd p)),
                  map (fun e => (fst e, map (fun p => {| place := fst p; rise := snd p; fall := snd p; bent := [] |}) (combine (ids width) (snd e)))) o)
         | [first] =>
             let '(constant, k) := pull l width o in
-            let z := zforward [first] from_here (inputs l) (map fst k) in
+            let z := zforward [first] (sent_from first (inputs l) from_here) (inputs l) in
             bind (each_one (fun e =>
               let m := fst e in
               let rows := links made_ready m in
@@ -257,26 +259,23 @@ Section RowLeaf.
     else bind (row_descend net width o) (fun r => bind (row_loss_bound (snd r)) (fun T => Got (fst r - T))).
 End RowLeaf.
 
-(* The attributes that nodes have, known beforehand of those that some nodes of a layer depend on. *)
-Fixpoint reached_from (net : network Z) (wanted : list Z) : list Z :=
-  match net with
-  | [] => wanted
-  | l :: below => reached_from below (sources (terms l) wanted)
-  end.
-Definition present_for (P : problem) (net : network Z) (wanted : list Z) : Z -> list Z :=
-  get (tabulate (fun n => filter (attributes P n) (ids (count P))) (reached_from net wanted)).
+Definition row_view (net : network Z) (classes : Z) (first : layer Z) (width : Z) (made : list ready) (listed : list (Z * list (list Z))) (sigma : Z -> Z)
+  (P : problem) : view :=
+  let present := tabulate (fun n => filter (attributes P n) (ids (count P))) in
+  let sent := sent_from first width (divided_rows sigma (attributes P)) in
+  let rest := zforward net sent classes in
+  {| bound_of := fun C s whole h => row_bound P sigma C (get present) s whole made h listed width;
+     intervals_of := fun whole h => row_intervals P sigma [] (get present) no_signs whole made h;
+     logits_of := logits_from net classes first width (divided_rows sigma) (attributes P) sent rest |}.
 
-Definition prepare_rows (net : network Z) (classes size : Z) (sigma : Z -> Z) : option prepared :=
+Definition prepare_rows (net : network Z) (classes : Z) (P : problem) (sigma : Z -> Z) : option prepared :=
   match bottom net classes with
   | Some (first, width) =>
-      if Z.leb 0 size && Z.eqb (inputs first) size && forallb (fun c => Z.leb 0 (sigma c)) (ids (size + 1)) then
-        let ready := all_ready size width first in
-        let listed := map (fun d => (d, map (fun t => map (weight (source t) d) (ids width)) ready)) (ids size) in
-        Some {| of_net := net; classes := classes; attribute_count := size; rivals := no_rivals; sends := divided_rows sigma;
-                bound_of := fun P C s whole h net' width' o =>
-                  row_bound P sigma C (present_for P net' (map fst o)) s whole ready h listed width net' width' o;
-                intervals_of := fun P whole h shortcut net' width' wanted =>
-                  row_intervals P sigma [] (present_for P net' wanted) no_signs whole ready h shortcut net' width' wanted |}
+      if Z.leb 0 (count P) && Z.eqb (inputs first) (count P) && forallb (fun c => Z.leb 0 (sigma c)) (ids (count P + 1)) then
+        let made := all_ready (count P) width first in
+        let listed := map (fun d => (d, map (fun t => map (weight (source t) d) (ids width)) made)) (ids (count P)) in
+        let look := row_view net classes first width made listed sigma in
+        Some {| of_net := net; classes := classes; attribute_count := count P; rivals := no_rivals; view_of := look; root := look P |}
       else None
   | None => None
   end.

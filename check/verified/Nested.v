@@ -14,11 +14,11 @@ Record nest := { senders : list Z; ground : Z -> list held; joints : list joint 
 Definition no_nest : nest := {| senders := []; ground := fun _ => []; joints := [] |}.
 
 (* The nodes that reach some nodes of layer 2: which of these, and by which entries. *)
-Definition surroundings (made_ready : list ready) (nodes : list Z) : list (Z * list (Z * list (ready * Z))) :=
-  group (flat_map (fun n => map (fun r => (fst r, (n, snd r))) (links made_ready n)) nodes).
+Definition surroundings (linked : Z -> list (Z * list (ready * Z))) (nodes : list Z) : list (Z * list (Z * list (ready * Z))) :=
+  group (flat_map (fun n => map (fun r => (fst r, (n, snd r))) (linked n)) nodes).
 Definition rising_ids (l : list Z) : bool := ascending (map (fun n => (n, tt)) l).
-Definition sound_surroundings (made_ready : list ready) (nodes : list Z) (around : list (Z * list (Z * list (ready * Z)))) : bool :=
-  rising_ids nodes && forallb (fun n => ascending (links made_ready n)) nodes && ascending around.
+Definition sound_surroundings (linked : Z -> list (Z * list (ready * Z))) (nodes : list Z) (around : list (Z * list (Z * list (ready * Z)))) : bool :=
+  rising_ids nodes && forallb (fun n => ascending (linked n)) nodes && ascending around.
 Definition at_row {A} (around : list (Z * list A)) (n : Z) : list A :=
   match List.find (fun r => Z.eqb (fst r) n) around with Some r => snd r | None => [] end.
 
@@ -30,7 +30,7 @@ Fixpoint mix (ws : list Z) (both : list (Z * Z)) : Z :=
   end.
 
 Section Nested.
-  Variables (P : problem) (made_ready : list ready) (h : hints) (rows_of_weights : list (Z * (list (list Z) * Z))).
+  Variables (P : problem) (made_ready : list ready) (l2 : layer2) (h : hints) (rows_of_weights : list (Z * (list (list Z) * Z))).
 
   Definition moved (u : held) (f : flip) (g : Z) : Z * Z :=
     (one h * match curve u with Some c => charged c f g | None => g end, tilt u * g).
@@ -47,10 +47,10 @@ Section Nested.
       end
     else Got {| spot := i; upper := one h * z; lower := one h * z; curve := None; tilt := one h |}.
 
-  Definition hold_node (first : layer Z) (width : Z) (z : table (list Z)) (n : Z) : result (Z * list held) :=
-    let rows := links made_ready n in
+  Definition hold_node (first : layer Z) (width n : Z) : result (Z * list held) :=
+    let rows := linked l2 n in
     if ascending rows
-    then bind (each_one (fun p => hold first rows n (fst p) (snd p)) (combine (ids width) (get z n))) (fun us => Got (n, us))
+    then bind (each_one (fun p => hold first rows n (fst p) (snd p)) (combine (ids width) (at_rest l2 n))) (fun us => Got (n, us))
     else Failed.
 
   Section Ground.
@@ -86,7 +86,7 @@ Section Nested.
       paid P (toll l) + zsum near (fun row =>
         let p := price_of (toll l) (fst row) in
         if Z.leb (limit l) p then 0
-        else sifted P made_ready rows_of_weights (fst row) p (lined lines (snd row))
+        else sifted P made_ready rows_of_weights (grain l2) (rough l2) (fst row) p (lined lines (snd row))
           (fun d _ => Z.min (towards (combined parts (moves (snd row) (fst row) d))) (limit l))).
 
     Definition into (second : layer Z) (m j : Z) : list (Z * list Z) :=
@@ -118,8 +118,8 @@ Section Nested.
       let m := fst e in
       if has_nested width m then
         let nodes := map fst (entries_of second m) in
-        let near := surroundings made_ready nodes in
-        if sound_surroundings made_ready nodes near && forallb (fun n => spots (ground n) (ids (inputs second))) nodes then
+        let near := surroundings (linked l2) nodes in
+        if sound_surroundings (linked l2) nodes near && forallb (fun n => spots (ground n) (ids (inputs second))) nodes then
           bind (each_one (fun j => if relu second j then each_one (join second near m j) (nested h m j) else Got []) (ids width)) (fun js =>
             Got (zsum js (fun l => zsum l fst),
                  ((m, vadd (snd e) (map (fun l => one h * zsum l (fun j => part (snd j))) js)), flat_map (map snd) js)))
@@ -149,9 +149,8 @@ Section Nested.
         | bending =>
             let nodes := map fst (group (flat_map (entries_of second) bending)) in
             if Z.leb 0 (one h) && Z.eqb (inputs second) width2 then
-              let z := forward [first] (attributes P) (inputs second) nodes in
-              bind (each_one (hold_node first (inputs second) z) nodes) (fun known =>
-                let ground := get (tabulate (at_row known) nodes) in
+              bind (each_one (hold_node first (inputs second)) nodes) (fun known =>
+                let ground := get (tabulate (at_row known)) in
                 bind (each_one (bend_node ground second width) k) (fun all =>
                   Got (zsum all fst, (map (fun a => fst (snd a)) all,
                     {| senders := nodes; ground := ground; joints := flat_map (fun a => snd (snd a)) all |}))))

@@ -54,6 +54,57 @@ Qed.
 Lemma steepest_nonneg s : 0 <= steepest s.
 Proof. apply zsum_nonneg. intros l _. apply zsum_nonneg. intros p _. apply Z.square_nonneg. Qed.
 
+(* In small numbers no product is less. *)
+Lemma upward_ge x c : 0 < c -> x <= c * upward x c.
+Proof. intros C. unfold upward. pose proof (Z.mul_div_le (- x) c C). lia. Qed.
+
+Lemma rough_above g k c C w f : 0 < g -> 0 < k -> c <= g * C -> 0 <= w -> k * f <= w < k * f + k -> c * w <= g * k * (C * f + Z.max C 0).
+Proof.
+  intros G K HC W B. apply Z.le_trans with (g * C * w); [apply Z.mul_le_mono_nonneg_r; assumption|].
+  destruct (Z_le_gt_dec 0 C).
+  - rewrite Z.max_l by lia. apply Z.le_trans with (g * C * (k * f + k)); [apply Z.mul_le_mono_nonneg_l; nia|]. apply Z.eq_le_incl. ring.
+  - rewrite Z.max_r by lia. apply Z.le_trans with (g * C * (k * f)); [apply Z.mul_le_mono_nonpos_l; nia|]. apply Z.eq_le_incl. ring.
+Qed.
+
+Lemma rough_below g k c C w f : 0 < g -> 0 < k -> c <= g * C -> w <= 0 -> k * f <= w < k * f + k -> c * - w <= g * k * (Z.max (- C) 0 - C * f).
+Proof.
+  intros G K HC W B. apply Z.le_trans with (g * C * - w); [apply Z.mul_le_mono_nonneg_r; lia|].
+  destruct (Z_le_gt_dec 0 C).
+  - rewrite Z.max_r by lia. apply Z.le_trans with (g * C * - (k * f)); [apply Z.mul_le_mono_nonneg_l; nia|]. apply Z.eq_le_incl. ring.
+  - rewrite Z.max_l by lia. apply Z.le_trans with (g * C * - (k * f + k)); [apply Z.mul_le_mono_nonpos_l; nia|]. apply Z.eq_le_incl. ring.
+Qed.
+
+Lemma product_rough (present : bool) g k s ws : 0 < g -> 0 < k ->
+  product present s ws <= g * k * rough_product
+    (map (fun p => if present then (upward (snd p) g, upward (- fst p) g) else (upward (- fst p) g, upward (snd p) g)) s) (map (fun w => w / k) ws).
+Proof.
+  intros G K. revert ws. induction s as [|p s IH]; intros [|w ws]; cbn [product map rough_product]; rewrite ?Z.mul_0_r; try lia.
+  rewrite Z.mul_add_distr_l. apply Z.add_le_mono; [|apply IH]. clear IH.
+  pose proof (upward_ge (- fst p) g G) as HA. pose proof (upward_ge (snd p) g G) as HB.
+  assert (k * (w / k) <= w < k * (w / k) + k) as B by (pose proof (Z.div_mod w k ltac:(lia)); pose proof (Z.mod_pos_bound w k K); lia).
+  set (f := w / k) in *. destruct (Z.ltb_spec 0 w) as [P|P].
+  - destruct (Z.leb_spec 0 f) as [F|F]; [|nia]. destruct present; cbn [fst snd]; [|rewrite <- Z.mul_opp_l]; apply rough_above; try assumption; lia.
+  - destruct (Z.leb_spec 0 f) as [F|F].
+    + assert (w = 0) as -> by nia. assert (f = 0) as -> by nia. destruct present; cbn [fst snd]; rewrite !Z.mul_0_r, Z.add_0_l; apply Z.mul_nonneg_nonneg; lia.
+    + destruct present; cbn [fst snd].
+      * replace (fst p * w) with (- fst p * - w) by ring. apply rough_below; assumption.
+      * replace (- (snd p * w)) with (snd p * - w) by ring. apply rough_below; assumption.
+Qed.
+
+Lemma rough_bound_sound k s present ws : 0 < k -> products present s ws <= rough_bound (Delay (screen_of k s)) present (map (map (fun w => w / k)) ws).
+Proof.
+  intros K. unfold rough_bound, screen_of. cbn [force step of_absent of_present]. set (g := small _).
+  assert (0 < g) as G by (unfold g, small; lia). clearbody g. unfold products.
+  match goal with |- context [combine ?l _] => match l with if present then _ else _ =>
+    replace l with (map (map (fun p => if present then (upward (snd p) g, upward (- fst p) g) else (upward (- fst p) g, upward (snd p) g))) s) end end.
+  2: { destruct present; [|reflexivity]. rewrite map_map. apply map_ext. intros l. rewrite map_map. reflexivity. }
+  rewrite <- zsum_scale. revert ws. induction s as [|l s IH]; intros [|w ws]; cbn [map combine]; rewrite ?zsum_nil, ?zsum_cons; try lia.
+  apply Z.add_le_mono; [|apply IH]. cbn [fst snd]. apply product_rough; assumption.
+Qed.
+
+Lemma ruled_out_sound k s present ws p : 0 < k -> ruled_out (Delay (screen_of k s)) present (map (map (fun w => w / k)) ws) p = true -> products present s ws <= p.
+Proof. intros K H. apply Z.leb_le in H. etransitivity; [|exact H]. apply rough_bound_sound. exact K. Qed.
+
 Lemma falling_most rows d ws : In (d, ws) rows -> squares ws <= first_square (falling rows).
 Proof.
   induction rows as [|[d' ws'] rows IH]; [intros []|]. cbn [falling first_square snd]. intros [E|I]; [inversion E; subst; lia|]. specialize (IH I). lia.
@@ -79,11 +130,15 @@ Proof.
   - rewrite !zsum_cons. cbn [fst]. specialize (IH (fun r I => R r (or_intror I))). pose proof (proj1 (H d)) as H1. fold (ws d) in H1. lia.
 Qed.
 
-Lemma scan_sound steep within size width l (f : Z -> list (list Z) -> Z) (x : Z -> Z) : 0 <= steep ->
+Lemma scan_sound steep within size width l (f : Z -> list (list Z) -> Z) (x : Z -> Z) : 0 <= steep -> 0 <= within ->
   (forall d, let ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered l) in x d <= f d ws /\ (steep * squares ws <= within -> x d <= 0)) ->
   zsum (ids size) x <= scan steep within (attribute_rows size width l) f.
 Proof.
-  intros S H. apply sift_sound. intros d. cbn zeta. destruct (H d) as [H1 H2]. split; [exact H1|]. intros square L E. apply Z.leb_le in E. apply H2. nia.
+  intros S N H. unfold scan. destruct (Z.leb_spec steep 0) as [S0|S0].
+  - apply Z.le_trans with (zsum (ids size) (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]]. apply zsum_le_in. intros d _. apply (proj2 (H d)).
+    assert (steep = 0) as -> by lia. lia.
+  - apply sift_sound. intros d. cbn zeta. destruct (H d) as [H1 H2]. split; [exact H1|]. intros square L E. apply Z.leb_le in E. apply H2.
+    pose proof (Z.mul_div_le within steep S0). nia.
 Qed.
 
 (* What slopes are worth for changes c of what is sent. *)
@@ -239,22 +294,24 @@ Section Row.
   Qed.
 End Row.
 
-Lemma sifted_sound P first ready_width width n p items (amount : Z -> list (list Z) -> Z) (x : Z -> Z) :
-  inputs first = count P -> 0 <= p ->
+Lemma sifted_sound P first ready_width width k rough n p items (amount : Z -> list (list Z) -> Z) (x : Z -> Z) :
+  inputs first = count P -> 0 <= p -> 0 < k ->
+  (forall d, rough d = map (map (fun w => w / k)) (map (fun t => map (weight (snd t) d) (ids width)) (numbered first))) ->
   (forall it, In it items -> map place (fst it) = ids width) ->
   (forall it e, In it items -> In e (snd it) -> In (fst e) (all_ready (count P) ready_width first)) ->
   (forall it u, In it items -> In u (fst it) -> proper u) ->
   (forall d, x d <= row_loss P n items d \/ x d <= 0) ->
   (forall d, x d <= Z.max (amount d (map (fun t => map (weight (snd t) d) (ids width)) (numbered first))) 0) ->
-  excess P x n p <= sifted P (all_ready (count P) ready_width first) (attribute_rows (count P) width first) n p items amount.
+  excess P x n p <= sifted P (all_ready (count P) ready_width first) (attribute_rows (count P) width first) k rough n p items amount.
 Proof.
-  intros IN NP AL RE PR MOST EQ. unfold sifted. destruct (Z.leb_spec (left P n) 0) as [L|L].
+  intros IN NP K ROUGH AL RE PR MOST EQ. unfold sifted. destruct (Z.leb_spec (left P n) 0) as [L|L].
   - unfold excess. rewrite zsum_zero; [reflexivity|]. intros d _. unfold free. destruct (Z.ltb_spec 0 (left P n)); [lia|reflexivity].
-  - unfold excess. apply scan_sound; [apply steepest_nonneg|]. intros d. cbn zeta.
+  - unfold excess. apply scan_sound; [apply steepest_nonneg|apply Z.square_nonneg|]. intros d. cbn zeta. rewrite ROUGH.
     pose proof (row_loss_most P first ready_width width n d items AL RE PR) as RM. cbn zeta in RM.
     specialize (MOST d). specialize (EQ d). set (ws := map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) in *. split.
-    + destruct (free P n d); cbn [andb]; [|lia].
-      match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S2|S2] end; cbn [negb]; unfold pos; lia.
+    + destruct (free P n d); cbn [andb]; [|lia]. destruct (ruled_out _ _ _ _) eqn:RO; cbn [orb negb].
+      * apply (ruled_out_sound k _ _ _ _ K) in RO. unfold pos. lia.
+      * match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) as [S2|S2] end; cbn [negb]; unfold pos; lia.
     + intros S. assert (x d <= p) as B.
       { destruct MOST as [M|M]; [|lia]. etransitivity; [exact M|]. etransitivity; [exact RM|]. apply products_most; assumption. }
       destruct (free P n d); unfold pos; lia.

@@ -53,20 +53,37 @@ Section Slopes.
     let v := change (attributes P) n d in
     zsum sp (fun it => zsum (fst (snd it)) (fun u => special_loss (fst it) u (n, d) (v * weights (snd (snd it)) (place u) d))).
 
+  (* Products bounded from above in small numbers: slopes and weights as multiples of a step, rounded so that no product becomes less. *)
+  Definition upward (x c : Z) : Z := - ((- x) / c).
+  Fixpoint rough_product (s : list (Z * Z)) (fs : list Z) : Z :=
+    match s, fs with
+    | p :: s', f :: fs' => (if Z.leb 0 f then fst p * f + Z.max (fst p) 0 else Z.max (- snd p) 0 - snd p * f) + rough_product s' fs'
+    | _, _ => 0
+    end.
+  Record screen := { of_absent : list (list (Z * Z)); of_present : list (list (Z * Z)); step : Z }.
+  Definition small (largest : Z) : Z := Z.max 1 (largest / 67108864).
+  Definition screen_of (grain : Z) (s : list (list (Z * Z))) : screen :=
+    let g := small (fold_left (fun m l => fold_left (fun m p => Z.max m (Z.max (Z.max (fst p) (- fst p)) (Z.max (snd p) (- snd p)))) l m) s 0) in
+    let up := map (map (fun p => (upward (- fst p) g, upward (snd p) g))) s in
+    {| of_absent := up; of_present := map (map (fun p => (snd p, fst p))) up; step := g * grain |}.
+  (* It is made when it is first asked for. *)
+  Definition rough_bound (sc : delayed screen) (present : bool) (fs : list (list Z)) : Z :=
+    step (force sc) * zsum (combine (if present then of_present (force sc) else of_absent (force sc)) fs) (fun q => rough_product (fst q) (snd q)).
+  Definition ruled_out (sc : delayed screen) (present : bool) (fs : list (list Z)) (p : Z) : bool := Z.leb (rough_bound sc present fs) p.
+
   Definition steepest (s : list (list (Z * Z))) : Z :=
     zsum s (fun l => zsum l (fun p => let x := Z.max (Z.max (- fst p) (snd p)) 0 in x * x)).
 
   (* Rule 1 for amounts of a row of which none is above what the items lose: attributes are ruled out by norms, then by slopes. *)
-  Variable rows_of_weights : list (Z * (list (list Z) * Z)).
+  Variables (rows_of_weights : list (Z * (list (list Z) * Z))) (grain : Z) (rough : Z -> list (list Z)).
 
   Definition sifted (n p : Z) (items : list (list unit2 * list (ready * Z))) (amount : Z -> list (list Z) -> Z) : Z :=
     if Z.leb (left P n) 0 then 0
     else
       let s := all_slopes most items in
-      let steep := steepest s in
-      let within := p * p in
-      scan steep within rows_of_weights (fun d ws =>
-        if free P n d && negb (Z.leb (products (attributes P n d) s ws) p) then pos (amount d ws - p) else 0).
+      let sc := Delay (screen_of grain s) in
+      scan (steepest s) (p * p) rows_of_weights (fun d ws =>
+        if free P n d && negb (ruled_out sc (attributes P n d) (rough d) p || Z.leb (products (attributes P n d) s ws) p) then pos (amount d ws - p) else 0).
 
   Fixpoint aligned (units : list unit2) (places : list Z) : bool :=
     match units, places with

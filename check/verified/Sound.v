@@ -157,54 +157,70 @@ Proof.
     + apply (IH O2 (inputs l) C).
 Qed.
 
-(* What a way to read rows and to bound leaves has to be. *)
-Record sound (net : network Z) (top size : Z) (excluding : Z -> Z -> bool) (reading : (Z -> Z -> bool) -> zrows) (p : prepared) : Prop := {
-  same_net : of_net p = net; same_classes : classes p = top; same_count : attribute_count p = size; same_rivals : rivals p = excluding;
+(* What a way to read rows and to bound leaves has to be, for problems with as many attributes as the one that proofs are about. *)
+Record sound (net : network Z) (top : Z) (P0 : problem) (excluding : Z -> Z -> bool) (reading : (Z -> Z -> bool) -> zrows) (p : prepared) : Prop := {
+  same_net : of_net p = net; same_classes : classes p = top; same_count : attribute_count p = count P0; same_rivals : rivals p = excluding;
+  same_root : root p = view_of p P0;
   reading_ext : forall X Y, (forall n d, X n d = Y n d) -> forall n d, reading X n d = reading Y n d;
-  sends_reading : forall X, reads net (sends p X) (reading X);
-  bound_holds : forall P F C s whole h net' width o, count P = size -> admissible P F -> (forall c, In c C -> fulfils P F c) ->
+  bound_holds : forall P F C s whole h net' width o, count P = count P0 -> admissible P F -> (forall c, In c C -> fulfils P F c) ->
     (forall first, ends net first -> ends net' first) ->
     zobeys s net' (reading (flipped (attributes P) F)) -> zwhole whole net' (reading (flipped (attributes P) F)) ->
-    match bound_of p P C s whole h net' width o with
+    match bound_of (view_of p P) C s whole h net' width o with
     | Got b => b <= zobjective net' (reading (flipped (attributes P) F)) width o
     | Impossible => False
     | Failed => True
     end;
-  intervals_hold : forall P F whole h shortcut net' width wanted, count P = size -> admissible P F ->
+  intervals_hold : forall P F whole h shortcut net' width wanted, count P = count P0 -> admissible P F ->
     (forall first, ends net first -> ends net' first) -> zwhole whole net' (reading (flipped (attributes P) F)) ->
-    match intervals_of p P whole h shortcut net' width wanted with
+    match intervals_of (view_of p P) whole h shortcut net' width wanted with
     | Got res => forall n b, In (n, b) res -> holds width (zvalue net' (reading (flipped (attributes P) F)) n) b
     | Impossible => False
     | Failed => True
-    end }.
+    end;
+  logits_hold : forall P F t, count P = count P0 -> logits_of (view_of p P) F t = map (zvalue net (reading (flipped (attributes P) F)) t) (ids top) }.
 
 Lemma no_signs_obeyed net V : zobeys no_signs net V.
 Proof. induction net as [|l below IH]; cbn [zobeys]; auto. Qed.
 
-Lemma prepared_sound net top size excluding p : prepare net top size excluding = Some p -> sound net top size excluding entries p.
+Lemma logits_from_spec net top first w read reading X F t : bottom net top = Some (first, w) ->
+  (forall Y, reads first (read Y) (reading Y)) -> (forall Y n, (forall d, X n d = Y n d) -> forall d, reading X n d = reading Y n d) ->
+  let sent := sent_from first w (read X) in
+  logits_from net top first w read X sent (zforward net sent top) F t = map (zvalue net (reading (flipped X F)) t) (ids top).
 Proof.
-  unfold prepare. destruct (bottom net top) as [[first w]|] eqn:B; [|discriminate]. destruct (Z.eqb_spec (inputs first) size) as [E|]; [|discriminate].
-  intros [= <-]. apply bottom_ends in B. constructor; try reflexivity.
+  intros B R E sent. pose proof (sent_from_spec first w (read X) (reading X) (R X)) as S. unfold logits_from. destruct F as [|f F].
+  - exact (zforward_spec net _ _ first w top t B S).
+  - apply (zforward_spec net _ _ first w top t B). apply (sent_after_spec _ first w _ (reading X)); [exact S|apply R|].
+    intros n NI. apply E. intros d. unfold flipped. destruct (existsb (same (n, d)) (f :: F)) eqn:EX; [|reflexivity]. exfalso. apply NI.
+    apply existsb_exists in EX as (g & I & G). apply same_spec in G. subst g. exact (in_map fst _ _ I).
+Qed.
+
+Lemma prepared_sound net top P0 excluding p : prepare net top P0 excluding = Some p -> sound net top P0 excluding entries p.
+Proof.
+  unfold prepare. destruct (bottom net top) as [[first w]|] eqn:B; [|discriminate]. destruct (Z.eqb_spec (inputs first) (count P0)) as [E|]; [|discriminate].
+  intros [= <-]. pose proof (bottom_ends _ _ _ _ B) as EN0. constructor; try reflexivity.
   - intros X Y H n d. unfold entries. rewrite H. reflexivity.
-  - intros X. apply plain_reads. intros ->. exact B.
-  - intros P F C s whole h net' width o CP A _ EN O W. cbn [bound_of]. rewrite <- CP in *. exact (bound_sound P F first w w h A E s whole net' width o (EN _ B) O W).
-  - intros P F whole h shortcut net' width wanted CP A EN W. cbn [intervals_of]. rewrite <- CP in *.
-    exact (intervals_sound P F no_signs whole first w h A E shortcut net' width wanted (EN _ B) (no_signs_obeyed _ _) W).
+  - intros P F C s whole h net' width o CP A _ EN O W. cbn [view_of plain_prepared bound_of plain_view]. rewrite <- CP in *.
+    exact (bound_sound P F first w _ h A E (layer2_knows P first w _) s whole net' width o (EN _ EN0) O W).
+  - intros P F whole h shortcut net' width wanted CP A EN W. cbn [view_of plain_prepared intervals_of plain_view]. rewrite <- CP in *.
+    exact (intervals_sound P F no_signs whole first w _ h A E (layer2_knows P first w _) shortcut net' width wanted (EN _ EN0) (no_signs_obeyed _ _) W).
+  - intros P F t CP. cbn [view_of plain_prepared logits_of plain_view].
+    apply (logits_from_spec net top first w plain_rows entries (attributes P) F t B); [intros Y; apply plain_reads|].
+    intros Y n H d. unfold entries. rewrite H. reflexivity.
 Qed.
 
 Section Prepared.
-  Variables (net : network Z) (top size : Z) (excluding : Z -> Z -> bool) (reading : (Z -> Z -> bool) -> zrows) (p : prepared).
-  Hypothesis SOUND : sound net top size excluding reading p.
+  Variables (net : network Z) (top : Z) (P0 : problem) (excluding : Z -> Z -> bool) (reading : (Z -> Z -> bool) -> zrows) (p : prepared).
+  Hypothesis SOUND : sound net top P0 excluding reading p.
   Let after (P : problem) (F : list flip) : zrows := reading (flipped (attributes P) F).
 
-  Lemma tree_sound t : forall P C s F whole o, count P = size -> admissible P F -> apart excluding F -> (forall c, In c C -> fulfils P F c) ->
+  Lemma tree_sound t : forall P C s F whole o, count P = count P0 -> admissible P F -> apart excluding F -> (forall c, In c C -> fulfils P F c) ->
     zobeys s net (after P F) -> zwhole whole net (after P F) ->
-    tree_holds p P C s whole o t = true -> 0 < zobjective net (after P F) top o.
+    tree_holds p P (view_of p P) C s whole o t = true -> 0 < zobjective net (after P F) top o.
   Proof.
     induction t as [h|k removed most t1 IH1 t2 IH2|f t1 IH1 t2 IH2|number n i t1 IH1 t2 IH2]; intros P C s F whole o CP A AP CO O W H; cbn [tree_holds] in H.
     - pose proof (bound_holds _ _ _ _ _ _ SOUND P F C s whole h net top o CP A CO (fun _ e => e) O W) as T.
       rewrite (same_net _ _ _ _ _ _ SOUND), (same_classes _ _ _ _ _ _ SOUND) in H.
-      destruct (bound_of p P C s whole h net top o); [apply Z.ltb_lt in H; unfold after; lia|contradiction|discriminate].
+      destruct (bound_of (view_of p P) C s whole h net top o); [apply Z.ltb_lt in H; unfold after; lia|contradiction|discriminate].
     - apply andb_prop in H as [H1 H2].
       destruct (Z_le_gt_dec (moved_in P F k removed) most); [apply (IH1 P _ s F whole o CP A AP) in H1|apply (IH2 P _ s F whole o CP A AP) in H2]; auto;
         (intros c [<-|I]; [unfold fulfils; cbn [exceeded on_row on_removals at_most]; lia|auto]).
@@ -283,16 +299,16 @@ Section Prepared.
     destruct H as [H|H]; [left; exact H|right]. apply IH; auto.
   Qed.
 
-  Lemma add_line_sound P whole l whole' : count P = size -> whole_sound P whole -> add_line p P whole l = Some whole' -> whole_sound P whole'.
+  Lemma add_line_sound whole l whole' : whole_sound P0 whole -> add_line p whole l = Some whole' -> whole_sound P0 whole'.
   Proof.
-    intros C WS H F A. unfold add_line, line_bounds in H. rewrite (same_net _ _ _ _ _ _ SOUND), (same_classes _ _ _ _ _ _ SOUND) in H.
+    intros WS H F A. unfold add_line, line_bounds in H. rewrite (same_net _ _ _ _ _ _ SOUND), (same_classes _ _ _ _ _ _ SOUND), (same_root _ _ _ _ _ _ SOUND) in H.
     destruct (layers_from net top (at_layer l)) as [[net' width]|] eqn:L; [|discriminate].
     destruct (layers_from_spec _ _ _ _ _ L) as (L1 & L2 & L3 & _).
-    pose proof (WS F A) as W. set (Y := after P F) in *.
-    destruct (intervals_of p P whole (with_reach l) _ net' width [at_node l]) as [[|[n b] [|]]| |] eqn:EI; try discriminate.
+    pose proof (WS F A) as W. set (Y := after P0 F) in *.
+    destruct (intervals_of (view_of p P0) whole (with_reach l) _ net' width [at_node l]) as [[|[n b] [|]]| |] eqn:EI; try discriminate.
     destruct (Z.eqb_spec n (at_node l)) as [->|]; [|discriminate]. inversion H; subst whole'. clear H.
-    pose proof (intervals_hold _ _ _ _ _ _ SOUND P F whole (with_reach l) (Z.leb 4 (at_layer l)) net' width [at_node l] C A L2 (L3 _ _ W)) as IS.
-    rewrite EI in IS. specialize (IS (at_node l) b (or_introl eq_refl)). fold (after P F) in IS. fold Y in IS. destruct IS as [LB HB].
+    pose proof (intervals_hold _ _ _ _ _ _ SOUND P0 F whole (with_reach l) (Z.leb 4 (at_layer l)) net' width [at_node l] eq_refl A L2 (L3 _ _ W)) as IS.
+    rewrite EI in IS. specialize (IS (at_node l) b (or_introl eq_refl)). fold (after P0 F) in IS. fold Y in IS. destruct IS as [LB HB].
     apply (whole_add _ _ _ _ _ net' top width L W). intros J i x I.
     apply (combine_ids_width J width) in I; [|rewrite map_length, combine_length, LB; lia].
     set (f := fun q : Z * (Z * Z) => _) in I.
@@ -301,15 +317,15 @@ Section Prepared.
       intros [Eq|I]; [inversion Eq; subst; eauto|]. destruct (IH _ I) as (bd & ? & ?). eauto. }
     specialize (HB i bd Ib). pose proof (in_ids_of_combine _ _ _ _ Ib) as Ii. unfold f. cbn [fst snd].
     destruct (List.find _ (units l)) as [[u [lows highs]]|]; [|exact HB]. cbn [fst snd].
-    pose proof (fun h c => bound_holds _ _ _ _ _ _ SOUND P F [] no_signs whole h net' width (one_unit width (at_node l) i c) C A (fun _ (e : False) => match e with end) L2 (no_signs_obeyed _ _) (L3 _ _ W)) as T.
-    fold (after P F) in T. fold Y in T. split.
-    - assert (forall low, low <= zvalue net' Y (at_node l) i -> fold_left (raise_low p P whole net' width (at_node l) i) lows low <= zvalue net' Y (at_node l) i) as K; [|apply K; lia].
-      induction lows as [|[c h] lows IH]; intros low Hl; cbn [fold_left]; auto. apply IH. unfold raise_low. cbn [fst snd]. destruct (Z.ltb_spec 0 c); auto.
-      specialize (T h c). destruct (bound_of p P [] no_signs whole h net' width _) as [v| |]; auto. rewrite one_unit_value in T by assumption.
+    pose proof (fun h c => bound_holds _ _ _ _ _ _ SOUND P0 F [] no_signs whole h net' width (one_unit width (at_node l) i c) eq_refl A (fun _ (e : False) => match e with end) L2 (no_signs_obeyed _ _) (L3 _ _ W)) as T.
+    fold (after P0 F) in T. fold Y in T. split.
+    - assert (forall low, low <= zvalue net' Y (at_node l) i -> fold_left (raise_low p whole net' width (at_node l) i) lows low <= zvalue net' Y (at_node l) i) as K; [|apply K; lia].
+      induction lows as [|[c h] lows IH]; intros low Hl; cbn [fold_left]; auto. apply IH. unfold raise_low. rewrite (same_root _ _ _ _ _ _ SOUND). cbn [fst snd]. destruct (Z.ltb_spec 0 c); auto.
+      specialize (T h c). destruct (bound_of (view_of p P0) [] no_signs whole h net' width _) as [v| |]; auto. rewrite one_unit_value in T by assumption.
       apply Z.max_lub; auto. assert (- zvalue net' Y (at_node l) i <= (- v) / c); [|lia]. apply Z.div_le_lower_bound; lia.
-    - assert (forall high, zvalue net' Y (at_node l) i <= high -> zvalue net' Y (at_node l) i <= fold_left (lower_high p P whole net' width (at_node l) i) highs high) as K; [|apply K; lia].
-      induction highs as [|[c h] highs IH]; intros high Hh; cbn [fold_left]; auto. apply IH. unfold lower_high. cbn [fst snd]. destruct (Z.ltb_spec 0 c); auto.
-      specialize (T h (- c)). destruct (bound_of p P [] no_signs whole h net' width _) as [v| |]; auto. rewrite one_unit_value in T by assumption.
+    - assert (forall high, zvalue net' Y (at_node l) i <= high -> zvalue net' Y (at_node l) i <= fold_left (lower_high p whole net' width (at_node l) i) highs high) as K; [|apply K; lia].
+      induction highs as [|[c h] highs IH]; intros high Hh; cbn [fold_left]; auto. apply IH. unfold lower_high. rewrite (same_root _ _ _ _ _ _ SOUND). cbn [fst snd]. destruct (Z.ltb_spec 0 c); auto.
+      specialize (T h (- c)). destruct (bound_of (view_of p P0) [] no_signs whole h net' width _) as [v| |]; auto. rewrite one_unit_value in T by assumption.
       apply Z.min_glb; auto. apply Z.div_le_lower_bound; lia.
   Qed.
 
@@ -344,13 +360,13 @@ Section Prepared.
     specialize (H f Hf). rewrite forallb_forall in H. specialize (H g Hg). rewrite E, Z.eqb_refl, R in H. apply same_spec. exact H.
   Qed.
 
-  Lemma logits_spec P t F : logits p P t F = map (fun j => (j, zvalue net (after P F) t j)) (ids top).
+  Lemma logits_spec t F : logits p t F = map (fun j => (j, zvalue net (after P0 F) t j)) (ids top).
   Proof.
-    unfold logits. rewrite (same_net _ _ _ _ _ _ SOUND), (same_classes _ _ _ _ _ _ SOUND), (zforward_spec _ _ _ _ _ _ (sends_reading _ _ _ _ _ _ SOUND _)).
-    fold (after P F). induction (ids top) as [|j r IH]; [reflexivity|]. cbn [map combine]. rewrite IH. reflexivity.
+    unfold logits. rewrite (same_root _ _ _ _ _ _ SOUND), (same_classes _ _ _ _ _ _ SOUND), (logits_hold _ _ _ _ _ _ SOUND P0 F t eq_refl).
+    fold (after P0 F). induction (ids top) as [|j r IH]; [reflexivity|]. cbn [map combine]. rewrite IH. reflexivity.
   Qed.
 
-  Lemma logit_of_spec P t F y z : logit_of (logits p P t F) y = Some z -> 0 <= y < top /\ z = zvalue net (after P F) t y.
+  Lemma logit_of_spec t F y z : logit_of (logits p t F) y = Some z -> 0 <= y < top /\ z = zvalue net (after P0 F) t y.
   Proof.
     rewrite logits_spec. unfold logit_of. destruct (List.find _ _) as [e|] eqn:Fd; [|discriminate]. intros [= <-]. apply find_some in Fd as [I E].
     apply Z.eqb_eq in E. apply in_map_iff in I as (j & <- & I). cbn [fst snd] in *. subst j. apply ids_in in I. auto.
@@ -360,21 +376,21 @@ End Prepared.
 (* The theorems, first in integers: `z` are those of the network of the statement. *)
 Section Judged.
   Variables (z : network Z) (P : problem) (classes : Z) (excluding : Z -> Z -> bool) (reading : (Z -> Z -> bool) -> zrows) (p : prepared).
-  Hypothesis SOUND : sound z classes (count P) excluding reading p.
+  Hypothesis SOUND : sound z classes P excluding reading p.
   Let after (F : list flip) : zrows := reading (flipped (attributes P) F).
 
   (* A list of lines of bounds, each justified by those before it. *)
   Fixpoint all_lines (whole : bounds) (ls : list bounds_line) : option bounds :=
     match ls with
     | [] => Some whole
-    | l :: rest => match add_line p P whole l with Some whole' => all_lines whole' rest | None => None end
+    | l :: rest => match add_line p whole l with Some whole' => all_lines whole' rest | None => None end
     end.
 
   Lemma all_lines_sound ls : forall whole whole', whole_sound z reading P whole -> all_lines whole ls = Some whole' -> whole_sound z reading P whole'.
   Proof.
     induction ls as [|l ls IH]; intros whole whole' W H; cbn [all_lines] in H; [inversion H; subst; exact W|].
-    destruct (add_line p P whole l) as [w|] eqn:E; [|discriminate]. apply (IH w); auto.
-    exact (add_line_sound z classes (count P) excluding reading p SOUND P whole l w eq_refl W E).
+    destruct (add_line p whole l) as [w|] eqn:E; [|discriminate]. apply (IH w); auto.
+    exact (add_line_sound z classes P excluding reading p SOUND whole l w W E).
   Qed.
 
   Definition zpredicted (t y : Z) : Prop :=
@@ -389,15 +405,16 @@ Section Judged.
     apply andb_prop in H as [Hs Hy1]. apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1. rewrite forallb_forall in HT. split; [lia|]. intros F A AP other Ho D.
     specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [E|_]; [contradiction|]. cbn [orb] in HT.
     destruct (List.find _ trees) as [e|]; [|discriminate].
-    pose proof (tree_sound z classes (count P) excluding reading p SOUND (snd e) P [] no_signs F whole _ eq_refl A AP (fun _ (e : False) => match e with end) (no_signs_obeyed z _) (WS F A) HT) as T.
-    rewrite (margin_value z classes (count P) excluding reading p SOUND) in T; [unfold after; nia|apply ids_in; lia|apply ids_in; lia|assumption].
+    rewrite (same_root _ _ _ _ _ _ SOUND) in HT.
+    pose proof (tree_sound z classes P excluding reading p SOUND (snd e) P [] no_signs F whole _ eq_refl A AP (fun _ (e : False) => match e with end) (no_signs_obeyed z _) (WS F A) HT) as T.
+    rewrite (margin_value z classes P excluding reading p SOUND) in T; [unfold after; nia|apply ids_in; lia|apply ids_in; lia|assumption].
   Qed.
 
-  Lemma is_predicted_spec t y : is_predicted p P t y = true <-> zpredicted t y.
+  Lemma is_predicted_spec t y : is_predicted p t y = true <-> zpredicted t y.
   Proof.
-    unfold is_predicted, leads. pose proof (logits_spec z classes (count P) excluding reading p SOUND P t []) as LS. fold (after []) in LS. split.
-    - intros HP. destruct (logit_of (logits p P t []) y) as [own|] eqn:EO; [|discriminate].
-      apply (logit_of_spec z classes (count P) excluding reading p SOUND) in EO as [Hy ->]. split; [exact Hy|]. intros o Ho Do.
+    unfold is_predicted, leads. pose proof (logits_spec z classes P excluding reading p SOUND t []) as LS. fold (after []) in LS. split.
+    - intros HP. destruct (logit_of (logits p t []) y) as [own|] eqn:EO; [|discriminate].
+      apply (logit_of_spec z classes P excluding reading p SOUND) in EO as [Hy ->]. split; [exact Hy|]. intros o Ho Do.
       rewrite forallb_forall, LS in HP. specialize (HP (o, zvalue z (after []) t o)). cbn [fst snd] in HP.
       assert (In (o, zvalue z (after []) t o) (map (fun j => (j, zvalue z (after []) t j)) (ids classes))) as Io
         by (apply (in_map (fun j => (j, zvalue z (after []) t j))); apply ids_in; assumption).
@@ -405,8 +422,8 @@ Section Judged.
       + apply Z.eqb_eq in HP. contradiction.
       + left. apply Z.ltb_lt. exact HP.
       + apply andb_prop in HP as [H1 H2]. right. split; [apply Z.eqb_eq; exact H1|apply Z.ltb_lt; assumption].
-    - intros [Hy H]. destruct (logit_of (logits p P t []) y) as [own|] eqn:EO.
-      + apply (logit_of_spec z classes (count P) excluding reading p SOUND) in EO as [_ ->]. rewrite forallb_forall, LS. intros e I.
+    - intros [Hy H]. destruct (logit_of (logits p t []) y) as [own|] eqn:EO.
+      + apply (logit_of_spec z classes P excluding reading p SOUND) in EO as [_ ->]. rewrite forallb_forall, LS. intros e I.
         apply in_map_iff in I as (o & <- & I). cbn [fst snd]. apply ids_in in I. fold (after []). destruct (Z.eqb_spec o y) as [|D]; [reflexivity|]. cbn [orb].
         destruct (H o I D) as [L|[E L]]; [apply Z.ltb_lt in L; rewrite L; reflexivity|]. apply Z.eqb_eq in E. apply Z.ltb_lt in L. rewrite E, L, orb_true_r. reflexivity.
       + exfalso. unfold logit_of in EO. destruct (List.find _ _) eqn:Fd; [discriminate|].
@@ -429,12 +446,12 @@ Section Judged.
     intros HL found. pose proof (all_lines_sound lines no_bounds whole (no_bounds_sound z reading P) HL) as WS.
     unfold judge. rewrite (same_count _ _ _ _ _ _ SOUND), Z.eqb_refl. destruct c as [s trees|other F].
     - destruct (robust_holds p P whole t y s trees) eqn:H; [|exact I]. exact (proj2 (robust_holds_sound whole t y s trees WS H)).
-    - destruct (is_admissible P F && are_apart p F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p P t y)) eqn:H; [|exact I].
+    - destruct (is_admissible P F && are_apart p F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p t y)) eqn:H; [|exact I].
       apply andb_prop in H as [H HP]. apply andb_prop in H as [H HD]. apply andb_prop in H as [HA HR]. apply is_admissible_spec in HA.
-      apply (are_apart_spec z classes (count P) excluding reading p SOUND) in HR. apply negb_true_iff in HD. apply Z.eqb_neq in HD.
+      apply (are_apart_spec z classes P excluding reading p SOUND) in HR. apply negb_true_iff in HD. apply Z.eqb_neq in HD.
       assert (by_prediction = true -> zpredicted t y) as PR by (intros ->; apply is_predicted_spec; exact HP).
-      destruct (logit_of (logits p P t F) y) as [a|] eqn:Ea; [|exact I]. destruct (logit_of (logits p P t F) other) as [b|] eqn:Eb; [|exact I].
-      apply (logit_of_spec z classes (count P) excluding reading p SOUND) in Ea as [_ ->]. apply (logit_of_spec z classes (count P) excluding reading p SOUND) in Eb as [Ho ->].
+      destruct (logit_of (logits p t F) y) as [a|] eqn:Ea; [|exact I]. destruct (logit_of (logits p t F) other) as [b|] eqn:Eb; [|exact I].
+      apply (logit_of_spec z classes P excluding reading p SOUND) in Ea as [_ ->]. apply (logit_of_spec z classes P excluding reading p SOUND) in Eb as [Ho ->].
       change (reading (flipped (attributes P) F)) with (after F).
       destruct (Z.ltb_spec (zvalue z (after F) t y) (zvalue z (after F) t other)) as [L|L].
       + split; [|exact PR]. exists F, other. auto.
@@ -457,8 +474,8 @@ Section Theorems.
 
   Theorem check_sound (P : problem) (classes : Z) (p : prepared)
       (lines : list bounds_line) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) :
-    prepare z classes (count P) no_rivals = Some p ->
-    all_lines P p no_bounds lines = Some whole ->
+    prepare z classes P no_rivals = Some p ->
+    all_lines p no_bounds lines = Some whole ->
     match judge p P whole by_prediction t y c with
     | Some IsRobust => robust net (by_flips P) classes t y
     | Some IsBroken => broken net (by_flips P) classes t y /\ (by_prediction = true -> predicted net (numbers (attributes P)) classes t y)

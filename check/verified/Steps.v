@@ -31,19 +31,34 @@ Definition sources (ts : list (term Z)) (wanted : list Z) : list Z :=
 (* What rows of 0/1 attributes send: of so many attributes, those that a node has. *)
 Definition plain_rows (X : Z -> Z -> bool) (size n : Z) : list (Z * Z) := map (fun d => (d, 1)) (filter (X n) (ids size)).
 
-Fixpoint zforward (net : network Z) (read : Z -> Z -> list (Z * Z)) (width : Z) (wanted : list Z) : table (list Z) :=
+(* What the terms of the first layer send; after flips, only rows that have some are read again. *)
+Definition sent_from (first : layer Z) (width : Z) (read : Z -> Z -> list (Z * Z)) : list (term Z * table (list Z)) :=
+  map (fun t => (t, tabulate (messages t width (read (inputs first))))) (terms first).
+Definition sent_after (F : list flip) (first : layer Z) (width : Z) (read : Z -> Z -> list (Z * Z)) (sent : list (term Z * table (list Z)))
+  : list (term Z * table (list Z)) :=
+  map (fun tm => (fst tm, tabulate (fun n =>
+    if existsb (fun f => Z.eqb (fst f) n) F then messages (fst tm) width (read (inputs first)) n else get (snd tm) n))) sent.
+
+Fixpoint zforward (net : network Z) (sent : list (term Z * table (list Z))) (width : Z) : table (list Z) :=
   match net with
-  | [] => tabulate (fun _ => []) []
+  | [] => tabulate (fun _ => [])
   | l :: below =>
-      let inner := zforward below read (inputs l) (sources (terms l) wanted) in
-      let values n := match below with
-        | [] => read (inputs l) n
-        | _ => filter (fun p => negb (Z.eqb (snd p) 0)) (map (fun p => (fst p, zpassed below (fst p) (snd p))) (combine (ids (inputs l)) (get inner n)))
-        end in
-      let sent := map (fun t => (t, tabulate (messages t width values) (sources [t] wanted))) (terms l) in
-      tabulate (receive width l sent) wanted
+      match below with
+      | [] => tabulate (receive width l sent)
+      | _ =>
+          let inner := zforward below sent (inputs l) in
+          let values n := filter (fun p => negb (Z.eqb (snd p) 0)) (map (fun p => (fst p, zpassed below (fst p) (snd p))) (combine (ids (inputs l)) (get inner n))) in
+          let passed := map (fun t => (t, tabulate (messages t width values))) (terms l) in
+          tabulate (receive width l passed)
+      end
   end.
-Notation forward net X := (zforward net (plain_rows X)).
+
+(* The first layer and its width. *)
+Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
+  match net with
+  | [] => None
+  | l :: below => match below with [] => Some (l, top) | _ => bottom below (inputs l) end
+  end.
 
 (* The first layer, made ready: of each unit and term the weights of all attributes, rising, and with their signs changed, rising. *)
 Record column := { rising : list (Z * Z); turned : list (Z * Z) }.
@@ -58,7 +73,7 @@ Definition column_of (t : term Z) (size j : Z) : option column :=
   if rises up && rises down then Some {| rising := up; turned := down |} else None.
 
 Definition make_ready (size width : Z) (t : Z * term Z) : ready :=
-  {| number := fst t; source := snd t; columns := tabulate (column_of (snd t) size) (ids width) |}.
+  {| number := fst t; source := snd t; columns := tabulate (column_of (snd t) size) |}.
 Definition numbered (l : layer Z) : list (Z * term Z) := combine (ids (Z.of_nat (length (terms l)))) (terms l).
 Definition all_ready (size width : Z) (l : layer Z) : list ready := map (make_ready size width) (numbered l).
 
@@ -80,7 +95,8 @@ Fixpoint sift (stop : Z -> bool) (rows : list (Z * (list (list Z) * Z))) (f : Z 
   | (d, (ws, square)) :: rest => if stop square then [] else f d ws :: sift stop rest f
   end.
 Definition scan (steep within : Z) (rows : list (Z * (list (list Z) * Z))) (f : Z -> list (list Z) -> Z) : Z :=
-  zsum (sift (fun square => Z.leb (steep * square) within) rows f) (fun x => x).
+  if Z.leb steep 0 then 0
+  else let limit := within / steep in zsum (sift (fun square => Z.leb square limit) rows f) (fun x => x).
 
 (* The entries of a node's row, those of the same sender together: what passes along them is added up. *)
 Definition links (l : list ready) (m : Z) : list (Z * list (ready * Z)) :=
@@ -94,7 +110,7 @@ Record level := { limit : Z; toll : prices }.
 Record hints := {
   slope : Z -> Z -> Z -> Z;              (* by layer, node and unit, above layer 2 *)
   line : Z -> Z -> Z * Z;                (* rise and fall, by node and unit of layer 2 *)
-  reach : Z -> Z -> prices * prices;
+  reach : Z -> Z -> option (prices * prices); (* by node and unit of layer 2; without any, the best are chosen *)
   bends : Z -> Z -> list bend;
   one : Z;                               (* what slopes of supports, and weights of bends of layer 3, are multiples of *)
   support : Z -> Z -> option (Z * level); (* slope of the lower line and level of the upper one, by node and unit of layer 2 *)
@@ -136,6 +152,54 @@ Section Select.
 
   Definition select (rows : list (Z * list (ready * Z))) (j : Z) (p : prices) : result Z :=
     if not_negative p then Got (paid P p + zsum rows (above j p)) else Failed.
+
+  (* The best prices where nothing is capped: of every flip the last of as many changes as may be made, and of a row's flips by how much the last of its
+     own is above that. Nothing rests on their being the best. Changes, with their signs changed, rise; those that are not above a floor are left out. *)
+  Fixpoint first_of (most : nat) (l : list (Z * unit)) : list (Z * unit) :=
+    match most, l with S more, a :: rest => a :: first_of more rest | _, _ => [] end.
+  Definition last_of (most : Z) (l : list (Z * unit)) : Z :=
+    if Z.ltb (Z.of_nat (length l)) most then 0 else match rev_append l [] with a :: _ => pos (- fst a) | [] => 0 end.
+
+  Fixpoint largest_in (most : nat) (n b floor : Z) (present : bool) (l : list (Z * Z)) : list (Z * unit) :=
+    match most, l with
+    | S more, (w, d) :: rest =>
+        let x := b * w in
+        if Z.leb x floor then []
+        else if Bool.eqb (attributes P n d) present && free P n d then (- x, tt) :: largest_in more n b floor present rest
+        else largest_in most n b floor present rest
+    | _, _ => []
+    end.
+  Definition largest_signed (most : nat) (n b floor : Z) (present : bool) (c : column) : list (Z * unit) :=
+    if Z.leb b 0 then largest_in most n b floor present (rising c) else largest_in most n (- b) floor present (turned c).
+  Definition all_changes (n : Z) (grp : list (ready * Z)) (j floor : Z) : list (Z * unit) :=
+    sort (flat_map (fun d =>
+      let x := s * (change (attributes P) n d * weights grp j d) in if Z.ltb floor x && free P n d then [(- x, tt)] else []) (ids (count P))).
+  Definition largest_of (j floor : Z) (row : Z * list (ready * Z)) : list (Z * unit) :=
+    let (n, grp) := row in
+    if Z.leb (left P n) 0 then []
+    else
+      let most := Z.to_nat (Z.min (left P n) (count P)) in
+      first_of most match grp with
+        | [(t, a)] =>
+            match get (columns t) j with
+            | Some c =>
+                let added := largest_signed most n (s * a) floor false c in
+                merge added (largest_signed most n (- (s * a)) (Z.max floor (last_of (left P n) added)) true c)
+            | None => all_changes n grp j floor
+            end
+        | _ => all_changes n grp j floor
+        end.
+  Definition best_prices (rows : list (Z * list (ready * Z))) (j : Z) : prices :=
+    let more best row :=
+      let both := merge best (largest_of j (last_of (total P) best) row) in
+      if Z.ltb (total P) (Z.of_nat (length both)) then first_of (Z.to_nat (total P)) both else both in
+    let floor := last_of (total P) (fold_left more rows []) in
+    {| every := floor;
+       nodes := flat_map (fun row =>
+         if Z.leb (total P) (each P (fst row)) then []
+         else
+           let own := last_of (left P (fst row)) (largest_of j floor row) in
+           if Z.ltb floor own then [(fst row, own - floor)] else []) rows |}.
 End Select.
 
 (* Bends of a unit, once z is known. *)
@@ -175,19 +239,43 @@ Definition resolve (P : problem) (rows : list (Z * list (ready * Z))) (j z : Z) 
     end
   else Failed.
 
+(* The most by which flips raise and lower a unit: at the prices stated, or as it is known. *)
+Definition range_at (P : problem) (h : hints) (rows : list (Z * list (ready * Z))) (m j : Z) (known : result Z * result Z) : result Z * result Z :=
+  match reach h m j with
+  | Some (up, down) => (select P 1 None rows j up, select P (-1) None rows j down)
+  | None => known
+  end.
+
 (* Rule 4 at layer 2: the constant of a unit, and its losses. *)
 Definition unit_bound (P : problem) (h : hints) (first : layer Z) (rows : list (Z * list (ready * Z))) (side : option bool) (m j k z : Z)
-  : result (Z * unit2) :=
+  (range : result Z * result Z) : result (Z * unit2) :=
   if relu first j then
     bind (each_one (resolve P rows j z) (bends h m j)) (fun bs =>
-    bind (select P 1 None rows j (fst (reach h m j))) (fun U =>
-    bind (select P (-1) None rows j (snd (reach h m j))) (fun V =>
+    bind (fst range) (fun U =>
+    bind (snd range) (fun V =>
       let (r, f) := line h m j in
       match least (k + zsum bs (fun b => fst (snd b))) z r f U V side with
       | Some base => Got (base - zsum bs fst, {| place := j; rise := r; fall := f; bent := map snd bs |})
       | None => Impossible
       end)))
   else Got (k * z, {| place := j; rise := k; fall := k; bent := [] |}).
+
+(* What is known of layer 2 before any proof, and computed of a node when it is first asked for: the rows that it receives from, and of its units the
+   pre-activations, and the most by which flips raise and lower them; and of an attribute its weights, rounded down to multiples of `grain`. *)
+Record layer2 := {
+  linked : Z -> list (Z * list (ready * Z)); at_rest : Z -> list Z; ranges : Z -> list (Z * (result Z * result Z));
+  grain : Z; rough : Z -> list (list Z) }.
+Record fixed := { joined : table (list (Z * list (ready * Z))); grained : Z; roughly : table (list (list Z)) }.
+Definition fixed_of (first : layer Z) (width grain : Z) (made : list ready) : fixed :=
+  let small := Z.max 1 grain in
+  {| joined := tabulate (links made); grained := small;
+     roughly := tabulate (fun d => map (fun t => map (fun j => weight (snd t) d j / small) (ids width)) (numbered first)) |}.
+Definition layer2_of (P : problem) (first : layer Z) (width : Z) (known_fixed : fixed) (sent : list (term Z * table (list Z))) : layer2 :=
+  let rest := tabulate (receive width first sent) in
+  let range_of rows j s := select P s None rows j (best_prices P s rows j) in
+  let known := tabulate (fun n => let rows := get (joined known_fixed) n in
+    map (fun p => (snd p, (range_of rows (fst p) 1, range_of rows (fst p) (-1)))) (combine (ids width) (get rest n))) in
+  {| linked := get (joined known_fixed); at_rest := get rest; ranges := get known; grain := grained known_fixed; rough := get (roughly known_fixed) |}.
 
 (* Objectives: for some nodes, coefficients of units 0, 1, ... *)
 Definition objective := list (Z * list Z).

@@ -4,40 +4,41 @@ From Verified Require Import Spec Sums.
 Import ListNotations.
 Open Scope Z_scope.
 
-Record table (A : Type) := { known : PositiveMap.t (Z * A); compute : Z -> A }.
+(* A value that is computed when it is first asked for, and an endless tree of them: what is coinductive here is lazy in OCaml. *)
+CoInductive delayed (A : Type) := Delay (a : A).
+Arguments Delay {A}.
+Definition force {A} (d : delayed A) : A := match d with Delay a => a end.
+CoInductive endless (A : Type) := Fork (here : delayed A) (even odd : endless A).
+Arguments Fork {A}.
+
+CoFixpoint grow {A} (f : positive -> A) : endless A := Fork (Delay (f xH)) (grow (fun p => f (xO p))) (grow (fun p => f (xI p))).
+Fixpoint look_up {A} (p : positive) (t : endless A) : A :=
+  match t with
+  | Fork here even odd => match p with xH => force here | xO q => look_up q even | xI q => look_up q odd end
+  end.
+
+Lemma look_up_grow {A} p : forall f : positive -> A, look_up p (grow f) = f p.
+Proof. induction p as [p IH|p IH|]; intros f; [exact (IH (fun q => f (xI q)))|exact (IH (fun q => f (xO q)))|reflexivity]. Qed.
+
+Record table (A : Type) := { known : endless A; compute : Z -> A }.
 Arguments known {A}. Arguments compute {A}.
 
 Definition key (n : Z) : positive := Z.to_pos (n + 1).
+Definition tabulate {A} (f : Z -> A) : table A := {| known := grow (fun p => f (Z.pos p - 1)); compute := f |}.
+Definition get {A} (t : table A) (n : Z) : A := if Z.leb 0 n then look_up (key n) (known t) else compute t n.
 
+Lemma get_tabulate {A} (f : Z -> A) n : get (tabulate f) n = f n.
+Proof.
+  unfold get, tabulate. cbn [known compute]. destruct (Z.leb_spec 0 n) as [N|]; [|reflexivity]. rewrite look_up_grow. f_equal.
+  unfold key. rewrite Z2Pos.id by lia. lia.
+Qed.
+
+(* What is entered one by one. *)
 Definition find {A} (m : PositiveMap.t (Z * A)) (n : Z) : option A :=
   match PositiveMap.find (key n) m with
   | Some (n', a) => if Z.eqb n' n then Some a else None
   | None => None
   end.
-
-Definition get {A} (t : table A) (n : Z) : A := match find (known t) n with Some a => a | None => compute t n end.
-
-Definition remember {A} (f : Z -> A) (m : PositiveMap.t (Z * A)) (n : Z) : PositiveMap.t (Z * A) :=
-  match find m n with Some _ => m | None => PositiveMap.add (key n) (n, f n) m end.
-
-Definition tabulate {A} (f : Z -> A) (keys : list Z) : table A :=
-  {| known := fold_left (remember f) keys (PositiveMap.empty (Z * A)); compute := f |}.
-
-Lemma tabulate_known {A} (f : Z -> A) keys m :
-  (forall n a, find m n = Some a -> a = f n) -> forall n a, find (fold_left (remember f) keys m) n = Some a -> a = f n.
-Proof.
-  revert m. induction keys as [|k keys IH]; cbn [fold_left]; intros m H; [exact H|]. apply IH. intros n a.
-  unfold remember. destruct (find m k) eqn:E; [apply H|]. unfold find.
-  destruct (Pos.eq_dec (key n) (key k)) as [K|K].
-  - rewrite K, PositiveMap.gss. destruct (Z.eqb_spec k n); [|discriminate]. intros [= <-]. subst. reflexivity.
-  - rewrite PositiveMap.gso by assumption. apply H.
-Qed.
-
-Lemma get_tabulate {A} (f : Z -> A) keys n : get (tabulate f keys) n = f n.
-Proof.
-  unfold get, tabulate. cbn [known compute]. destruct (find _ n) eqn:E; [|reflexivity].
-  apply tabulate_known in E; auto. intros ? ?. unfold find. rewrite PositiveMap.gempty. discriminate.
-Qed.
 
 (* Merge sort by key; nothing rests on its order, only on its having the same elements. *)
 Section Sort.

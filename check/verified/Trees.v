@@ -39,30 +39,53 @@ Definition know (s : signs) (number n i : Z) (side : bool) : signs :=
 
 Definition bounds := Z -> Z -> option (list (Z * Z)).
 
-(* What is computed once for all nodes, and how: flips that exclude each other, what rows send, the bound of a leaf, and intervals. *)
-Record prepared := {
-  of_net : network Z; classes : Z; attribute_count : Z; rivals : Z -> Z -> bool;
-  sends : (Z -> Z -> bool) -> Z -> Z -> list (Z * Z);
-  bound_of : problem -> list condition -> signs -> bounds -> hints -> network Z -> Z -> objective -> result Z;
-  intervals_of : problem -> bounds -> hints -> bool -> network Z -> Z -> list Z -> result (list (Z * list (Z * Z))) }.
+(* What a problem allows to ask: bounds of leaves, intervals, and logits after flips. *)
+Record view := {
+  bound_of : list condition -> signs -> bounds -> hints -> network Z -> Z -> objective -> result Z;
+  intervals_of : bounds -> hints -> bool -> network Z -> Z -> list Z -> result (list (Z * list (Z * Z)));
+  logits_of : list flip -> Z -> list Z }.
 
-Fixpoint bottom (net : network Z) (top : Z) : option (layer Z * Z) :=
-  match net with
-  | [] => None
-  | l :: below => match below with [] => Some (l, top) | _ => bottom below (inputs l) end
+(* What is computed once for all nodes: flips that exclude each other, views of any problem, and the view of the one that proofs are about. *)
+Record prepared := { of_net : network Z; classes : Z; attribute_count : Z; rivals : Z -> Z -> bool; view_of : problem -> view; root : view }.
+
+(* The logits without flips are computed of each node once. *)
+Definition logits_from (net : network Z) (classes : Z) (first : layer Z) (width : Z) (read : (Z -> Z -> bool) -> Z -> Z -> list (Z * Z)) (X : Z -> Z -> bool)
+  (sent : list (term Z * table (list Z))) (rest : table (list Z)) (F : list flip) : Z -> list Z :=
+  match F with
+  | [] => get rest
+  | _ => get (zforward net (sent_after F first width (read (flipped X F)) sent) classes)
   end.
 
-Definition prepared_with (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool) (made : list ready)
-  (rows : list (Z * (list (list Z) * Z))) (width : Z) : prepared :=
-  {| of_net := net; classes := classes; attribute_count := size; rivals := rivals; sends := plain_rows;
-     bound_of := fun P _ s whole h => bound P s whole made h rows width;
-     intervals_of := fun P whole h => intervals P no_signs whole made h |}.
+Section Plain.
+  Variables (net : network Z) (top : Z) (first : layer Z) (width : Z) (made : list ready) (rows : list (Z * (list (list Z) * Z))).
+  Variable base : fixed.
 
-Definition prepare (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool) : option prepared :=
+  Definition plain_view (P : problem) (sent : list (term Z * table (list Z))) (l2 : layer2) : view :=
+    let rest := zforward net sent top in
+    {| bound_of := fun _ s whole h => bound P s whole made l2 h rows width;
+       intervals_of := fun whole h => intervals P no_signs whole l2 h width;
+       logits_of := logits_from net top first width plain_rows (attributes P) sent rest |}.
+  Definition plain_sent (P : problem) : list (term Z * table (list Z)) := sent_from first width (plain_rows (attributes P)).
+  Definition plain_layer2 (P : problem) (sent : list (term Z * table (list Z))) : layer2 := layer2_of P first width base sent.
+  Definition plain_prepared (P : problem) (rivals : Z -> Z -> bool) (root : view) : prepared :=
+    {| of_net := net; classes := top; attribute_count := count P; rivals := rivals;
+       view_of := fun P => let sent := plain_sent P in plain_view P sent (plain_layer2 P sent); root := root |}.
+End Plain.
+
+(* Weights are rounded to multiples of about 2^-26 of the largest. *)
+Definition grain_for (rows : list (Z * (list (list Z) * Z))) : Z := Z.sqrt (first_square rows) / 67108864.
+
+Definition prepare (net : network Z) (classes : Z) (P : problem) (rivals : Z -> Z -> bool) : option prepared :=
   match bottom net classes with
   | Some (first, width) =>
-      if Z.eqb (inputs first) size
-      then Some (prepared_with net classes size rivals (all_ready size width first) (attribute_rows size width first) width)
+      if Z.eqb (inputs first) (count P)
+      then
+        let made := all_ready (count P) width first in
+        let rows := attribute_rows (count P) width first in
+        let base := fixed_of first width (grain_for rows) made in
+        let sent := plain_sent first width P in
+        let root := plain_view net classes first width made rows P sent (plain_layer2 first width base P sent) in
+        Some (plain_prepared net classes first width made rows base P rivals root)
       else None
   | None => None
   end.
@@ -70,17 +93,20 @@ Definition prepare (net : network Z) (classes size : Z) (rivals : Z -> Z -> bool
 Section Judge.
   Variable p : prepared.
 
-  Fixpoint tree_holds (P : problem) (C : list condition) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
+  (* The view is that of the problem. *)
+  Fixpoint tree_holds (P : problem) (v : view) (C : list condition) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
     match t with
-    | Hinted h => match bound_of p P C s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
+    | Hinted h => match bound_of v C s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
     | Flip f without made =>
-        tree_holds (forbid P f) C s whole o without &&
-        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds (exclude (rivals p) (make P f) f) (map (relieved P f) C) s whole o made)
+        let forbidden := forbid P f in
+        let kept := exclude (rivals p) (make P f) f in
+        tree_holds forbidden (view_of p forbidden) C s whole o without &&
+        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds kept (view_of p kept) (map (relieved P f) C) s whole o made)
     | Row n removed most few many =>
         let limit more := {| on_row := n; on_removals := removed; at_most := most; exceeded := more |} in
-        tree_holds P (limit false :: C) s whole o few && tree_holds P (limit true :: C) s whole o many
+        tree_holds P v (limit false :: C) s whole o few && tree_holds P v (limit true :: C) s whole o many
     | Unit number n i active inactive =>
-        tree_holds P C (know s number n i true) whole o active && tree_holds P C (know s number n i false) whole o inactive
+        tree_holds P v C (know s number n i true) whole o active && tree_holds P v C (know s number n i false) whole o inactive
     end.
 
   (* Coefficient c for one unit of a node. *)
@@ -98,27 +124,27 @@ Section Judge.
     | l :: below => if Z.eqb (layer_number net) number then Some (net, top) else layers_from below (inputs l) number
     end.
 
-  Definition raise_low (P : problem) (whole : bounds) (net : network Z) (width n i : Z) (low : Z) (h : Z * hints) : Z :=
+  Definition raise_low (whole : bounds) (net : network Z) (width n i : Z) (low : Z) (h : Z * hints) : Z :=
     if Z.ltb 0 (fst h) then
-      match bound_of p P [] no_signs whole (snd h) net width (one_unit width n i (fst h)) with
+      match bound_of (root p) [] no_signs whole (snd h) net width (one_unit width n i (fst h)) with
       | Got b => Z.max low (- ((- b) / fst h)) | _ => low end
     else low.
-  Definition lower_high (P : problem) (whole : bounds) (net : network Z) (width n i : Z) (high : Z) (h : Z * hints) : Z :=
+  Definition lower_high (whole : bounds) (net : network Z) (width n i : Z) (high : Z) (h : Z * hints) : Z :=
     if Z.ltb 0 (fst h) then
-      match bound_of p P [] no_signs whole (snd h) net width (one_unit width n i (- fst h)) with
+      match bound_of (root p) [] no_signs whole (snd h) net width (one_unit width n i (- fst h)) with
       | Got b => Z.min high ((- b) / fst h) | _ => high end
     else high.
 
-  Definition line_bounds (P : problem) (whole : bounds) (l : bounds_line) : option (list (Z * Z)) :=
+  Definition line_bounds (whole : bounds) (l : bounds_line) : option (list (Z * Z)) :=
     match layers_from (of_net p) (classes p) (at_layer l) with
     | Some (net, width) =>
-        match intervals_of p P whole (with_reach l) (Z.leb 4 (at_layer l)) net width [at_node l] with
+        match intervals_of (root p) whole (with_reach l) (Z.leb 4 (at_layer l)) net width [at_node l] with
         | Got [(n, b)] =>
             if Z.eqb n (at_node l) then
               Some (map (fun q =>
                 match List.find (fun u => Z.eqb (fst u) (fst q)) (units l) with
-                | Some u => (fold_left (raise_low P whole net width n (fst q)) (fst (snd u)) (fst (snd q)),
-                             fold_left (lower_high P whole net width n (fst q)) (snd (snd u)) (snd (snd q)))
+                | Some u => (fold_left (raise_low whole net width n (fst q)) (fst (snd u)) (fst (snd q)),
+                             fold_left (lower_high whole net width n (fst q)) (snd (snd u)) (snd (snd q)))
                 | None => snd q
                 end) (combine (ids width) b))
             else None
@@ -128,8 +154,8 @@ Section Judge.
     end.
 
   Definition no_bounds : bounds := fun _ _ => None.
-  Definition add_line (P : problem) (whole : bounds) (l : bounds_line) : option bounds :=
-    match line_bounds P whole l with
+  Definition add_line (whole : bounds) (l : bounds_line) : option bounds :=
+    match line_bounds whole l with
     | Some b => Some (fun number n => if Z.eqb number (at_layer l) && Z.eqb n (at_node l) then Some b else whole number n)
     | None => None
     end.
@@ -144,8 +170,7 @@ Section Judge.
   Definition are_apart (F : list flip) : bool :=
     forallb (fun f => forallb (fun g => negb (Z.eqb (fst f) (fst g) && rivals p (snd f) (snd g)) || same f g) F) F.
 
-  Definition logits (P : problem) (t : Z) (F : list flip) : list (Z * Z) :=
-    combine (ids (classes p)) (get (zforward (of_net p) (sends p (flipped (attributes P) F)) (classes p) [t]) t).
+  Definition logits (t : Z) (F : list flip) : list (Z * Z) := combine (ids (classes p)) (logits_of (root p) F t).
   Definition logit_of (l : list (Z * Z)) (y : Z) : option Z :=
     match List.find (fun e => Z.eqb (fst e) y) l with Some e => Some (snd e) | None => None end.
   Definition leads (l : list (Z * Z)) (y : Z) : bool :=
@@ -153,7 +178,7 @@ Section Judge.
     | Some own => forallb (fun e => Z.eqb (fst e) y || Z.ltb (snd e) own || (Z.eqb (snd e) own && Z.ltb y (fst e))) l
     | None => false
     end.
-  Definition is_predicted (P : problem) (t y : Z) : bool := leads (logits P t []) y.
+  Definition is_predicted (t y : Z) : bool := leads (logits t []) y.
 
   Inductive claim := Robust (scale : Z) (trees : list (Z * splits)) | Witness (other : Z) (F : list flip).
   Inductive verdict := IsRobust | IsBroken | IsTied.
@@ -162,7 +187,7 @@ Section Judge.
     Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (classes p) &&
     forallb (fun other => Z.eqb other y ||
       match List.find (fun e => Z.eqb (fst e) other) trees with
-      | Some e => tree_holds P [] no_signs whole (margin t y other scale) (snd e)
+      | Some e => tree_holds P (root p) [] no_signs whole (margin t y other scale) (snd e)
       | None => false
       end) (ids (classes p)).
 
@@ -171,8 +196,8 @@ Section Judge.
       match c with
       | Robust scale trees => if robust_holds P whole t y scale trees then Some IsRobust else None
       | Witness other F =>
-          if is_admissible P F && are_apart F && negb (Z.eqb other y) && (negb by_prediction || is_predicted P t y) then
-            let l := logits P t F in
+          if is_admissible P F && are_apart F && negb (Z.eqb other y) && (negb by_prediction || is_predicted t y) then
+            let l := logits t F in
             match logit_of l y, logit_of l other with
             | Some a, Some b => if Z.ltb a b then Some IsBroken else if Z.eqb a b then Some IsTied else None
             | _, _ => None

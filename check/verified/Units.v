@@ -53,6 +53,11 @@ Proof.
     apply Z.eq_le_incl, zsum_ext. intros d. f_equal. lia.
 Qed.
 
+(* At whatever prices, a range is what selection says of them. *)
+Lemma range_at_some P h rows m j up down : exists up' down',
+  range_at P h rows m j (select P 1 None rows j up, select P (-1) None rows j down) = (select P 1 None rows j up', select P (-1) None rows j down').
+Proof. unfold range_at. destruct (reach h m j) as [[a b]|]; eauto. Qed.
+
 Definition flip_dec (a b : flip) : {a = b} + {a <> b}.
 Proof. unfold flip in *. decide equality; apply Z.eq_dec. Defined.
 
@@ -149,10 +154,10 @@ Section OneUnit.
   Qed.
 
   (* The unit's contribution to the objective is at least its constant less the losses of the flips made. *)
-  Lemma unit_bound_sound h side j k z :
+  Lemma unit_bound_sound h side j k z up down :
     let after := z + zsum F (g j) in
     counts side after = true ->
-    match unit_bound P h first rows side m j k z with
+    match unit_bound P h first rows side m j k z (select P 1 None rows j up, select P (-1) None rows j down) with
     | Got (c, u) => place u = j /\ proper u /\ c - zsum F (fun f => loss u f (g j f)) <= k * (if relu first j then pos after else after)
     | Impossible => False
     | Failed => True
@@ -162,9 +167,9 @@ Section OneUnit.
     - destruct (each_one _ _) as [bs| |] eqn:E; cbn [bind]; auto.
       2: { apply each_one_impossible in E as (b & _ & E). unfold resolve in E. destruct (Z.leb 0 (share b)); [|discriminate].
            destruct (shape b); repeat (match type of E with (if ?c then _ else _) = _ => destruct c | bind ?r _ = _ => unfold select in E; destruct (not_negative p); cbn in E end; try discriminate). }
-      destruct (select P 1 None rows j (fst (reach h m j))) as [U| |] eqn:EU; cbn [bind]; auto.
+      cbn [fst snd]. destruct (select P 1 None rows j up) as [U| |] eqn:EU; cbn [bind]; auto.
       2: { unfold select in EU. destruct (not_negative _); discriminate. }
-      destruct (select P (-1) None rows j (snd (reach h m j))) as [V| |] eqn:EV; cbn [bind]; auto.
+      destruct (select P (-1) None rows j down) as [V| |] eqn:EV; cbn [bind]; auto.
       2: { unfold select in EV. destruct (not_negative _); discriminate. }
       destruct (line h m j) as [r f0]. apply select_sound in EU, EV. cbn [capped] in EU, EV.
       set (u := zsum F (fun f => pos (g j f))). set (v := zsum F (fun f => pos (- g j f))).

@@ -33,8 +33,8 @@ Section Widen.
 
   Definition widened : problem * (Z -> option category_change) :=
     let all := changes in
-    let known := tabulate (change_at all) (counting (count P) (length all)) in
-    let now := tabulate (fun n => tabulate (category (attributes P) n) (ids (groups G))) (ids (nodes_of G)) in
+    let known := tabulate (change_at all) in
+    let now := tabulate (fun n => tabulate (category (attributes P) n)) in
     ({| attributes := fun n d => Z.ltb d (count P) && attributes P n d;
         count := count P + Z.of_nat (length all);
         permitted := fun n d => match get known d with
@@ -66,7 +66,7 @@ Definition prepare_categories (net : network Z) (classes : Z) (P : problem) (G :
   | Some (first, _) =>
       if Z.leb 0 (count P) && Z.eqb (inputs first) (count P) && one_each P G then
         let (W, change) := widened P G in
-        match prepare (widen change (count W) net) classes (count W) (same_group change) with Some p => Some (p, W) | None => None end
+        match prepare (widen change (count W) net) classes W (same_group change) with Some p => Some (p, W) | None => None end
       else None
   | None => None
   end.

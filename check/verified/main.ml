@@ -63,7 +63,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 5" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 6" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -140,15 +140,15 @@ let statement () =
   { nodes; attributes; targets; present; operators; layers; total; each; direction; frozen; shares; categories; labels; attack }
 
 let problem s =
-  let has n d = Char.code (Bytes.get s.present.(n) (d / 8)) land (1 lsl (d mod 8)) <> 0 in
-  let existing n d f = match N.to_int n, N.to_int d with
-    | n, d when n >= 0 && n < s.nodes && d >= 0 && d < s.attributes -> f n d
-    | _ -> false
-    | exception N.Overflow -> false in
-  { attributes = (fun n d -> existing n d has); count = N.of_int s.attributes;
-    permitted = (fun n d -> existing n d (fun n d ->
-      not s.frozen.(d) && (match s.direction with "add" -> not (has n d) | "remove" -> has n d | _ -> true)));
-    total = s.total; each = (fun n -> Option.value (at s.each n) ~default:N.zero) }
+  let has n d = Char.code (Bytes.get s.present.(n) (d lsr 3)) land (1 lsl (d land 7)) <> 0 in
+  let in_range i count = N.fits_int i && (let i = N.to_int i in i >= 0 && i < count) in
+  let attributes n d = in_range n s.nodes && in_range d s.attributes && has (N.to_int n) (N.to_int d) in
+  let existing n d = in_range n s.nodes && in_range d s.attributes && not s.frozen.(N.to_int d) in
+  let permitted = match s.direction with
+    | "add" -> fun n d -> existing n d && not (has (N.to_int n) (N.to_int d))
+    | "remove" -> fun n d -> existing n d && has (N.to_int n) (N.to_int d)
+    | _ -> existing in
+  { attributes; count = N.of_int s.attributes; permitted; total = s.total; each = (fun n -> Option.value (at s.each n) ~default:N.zero) }
 
 let grouping s of_attribute =
   { group_of = (fun d -> N.of_int (Option.value (at of_attribute d) ~default:(-1)));
@@ -194,15 +194,19 @@ let id w = N.of_int (int w)
 
 type raw_prices = dyadic * (N.t * dyadic) list
 type raw = {
-  slopes : (N.t * N.t * N.t * dyadic) list; lines : (N.t * N.t * dyadic * dyadic) list; reaches : (N.t * N.t * raw_prices * raw_prices) list;
+  slopes : (N.t * N.t * N.t * dyadic) list; lines : (N.t * N.t * dyadic * dyadic) list; reaches : (N.t * N.t * raw_prices * raw_prices) list option; (* none where the best are to be chosen *)
   levels : (N.t * N.t * dyadic * dyadic * raw_prices) list;
   envelopes : (N.t * N.t * dyadic * dyadic * (N.t * dyadic) list * (N.t * N.t * dyadic) list) list;
   supports : (N.t * N.t * dyadic * dyadic * raw_prices) list; nested : (N.t * N.t * dyadic * dyadic * raw_prices) list; prices : raw_prices }
 
-let raw_reach w = many w (fun w -> let n = id w in let j = id w in
-  let prices w : raw_prices = let every = dyadic w in (every, many w (fun w -> let n = id w in (n, dyadic w))) in
-  let first = prices w in (n, j, first, prices w))
 let raw_prices w : raw_prices = let every = dyadic w in (every, many w (fun w -> let n = id w in (n, dyadic w)))
+let raw_reach w =
+  let start = w.at in
+  if word w = "best" then None
+  else begin
+    w.at <- start;
+    Some (many w (fun w -> let n = id w in let j = id w in let first = raw_prices w in (n, j, first, raw_prices w)))
+  end
 let raw w =
   let slopes = many w (fun w -> let l = id w in let n = id w in let j = id w in (l, n, j, dyadic w)) in
   let lines = many w (fun w -> let n = id w in let j = id w in let rise = dyadic w in (n, j, rise, dyadic w)) in
@@ -238,7 +242,7 @@ let cook scales top room (r : raw) : hints =
   let table list = let t = Hashtbl.create 64 in List.iter (fun (k, x) -> Hashtbl.replace t k x) list; t in
   let slopes = table (List.map (fun (l, n, j, s) -> ((l, n, j), up s (at_layer l))) r.slopes) in
   let lines = table (List.map (fun (n, j, rise, fall) -> ((n, j), (up rise layer2, up fall layer2))) r.lines) in
-  let reaches = table (List.map (fun (n, j, a, b) -> ((n, j), (prices two a, prices two b))) r.reaches) in
+  let reaches = Option.map (fun list -> table (List.map (fun (n, j, a, b) -> ((n, j), (prices two a, prices two b))) list)) r.reaches in
   let bends = Hashtbl.create 64 in
   List.iter (fun (n, j, c, t, p) -> Hashtbl.add bends (n, j) { share = up c layer2; shape = Level (up t two, prices two p) }) r.levels;
   List.iter (fun (n, j, c, every, nodes, flips) ->
@@ -256,7 +260,7 @@ let cook scales top room (r : raw) : hints =
   let free = { every = N.zero; nodes = [] } in
   { slope = (fun l n j -> Option.value (Hashtbl.find_opt slopes (l, n, j)) ~default:N.zero);
     line = (fun n j -> Option.value (Hashtbl.find_opt lines (n, j)) ~default:(N.zero, N.zero));
-    reach = (fun n j -> Option.value (Hashtbl.find_opt reaches (n, j)) ~default:(free, free));
+    reach = (fun n j -> Option.map (fun known -> Option.value (Hashtbl.find_opt known (n, j)) ~default:(free, free)) reaches);
     bends = (fun n j -> Hashtbl.find_all bends (n, j));
     one = N.shift_left N.one unit;
     support = (fun n j -> Hashtbl.find_opt supports (n, j));
@@ -309,6 +313,8 @@ let share_line scales top owner reference w =
   { owner; reference; of_weight; of_size; leaves = many w leaf; stated_count; stated_prices }
 
 let () =
+  (* Most of what is allocated is of no use a moment later. *)
+  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
   try
     let s = statement () in
     let net, scales = network s in
@@ -326,7 +332,7 @@ let () =
       fun w -> match word w with
       | "bounds" ->
           let l = bounds_line scales w in
-          (match add_line prepared p !whole l with
+          (match add_line prepared !whole l with
            | Some more -> whole := more; "bounds"
            | None -> "rejected")
       | "node" ->
@@ -369,12 +375,12 @@ let () =
     let p = problem s in
     let unfit () = wrong "the first layer does not take the attributes" in
     let answer = match s.attack, s.categories, s.shares with
-      | Some (most, named), _, _ -> (match prepare_collective net classes p.count with Some tools -> one_attack tools p most named | None -> unfit ())
+      | Some (most, named), _, _ -> (match prepare_collective net classes p with Some tools -> one_attack tools p most named | None -> unfit ())
       | None, None, Some shares ->
           let shares = Array.map (integer scales.(1)) shares in
           let share count = Option.value (at shares count) ~default:N.zero in
-          (match prepare_rows net classes p.count share with Some prepared -> each_node prepared p | None -> unfit ())
-      | None, None, None -> (match prepare net classes p.count no_rivals with Some prepared -> each_node prepared p | None -> unfit ())
+          (match prepare_rows net classes p share with Some prepared -> each_node prepared p | None -> unfit ())
+      | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> each_node prepared p | None -> unfit ())
       | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
           | Some (prepared, p) -> each_node prepared p
           | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in

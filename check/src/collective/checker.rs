@@ -106,9 +106,7 @@ impl<'a> CollectiveChecker<'a> {
             return Err(Reason::Class(share.class).into());
         }
         let both = share.weight.checked_add(share.size).filter(|&both| both <= ONE).ok_or(Reason::Share)?;
-        if let Some(pair) = share.leaves.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-            return Err(Reason::Classes(pair[1].0).into());
-        }
+        share.require_leaves(network.classes())?;
         self.nodes.session(share.id, |session| {
             session.meter.hold(session.slice.bytes(network))?;
             if !session.is_predicted(share.class) {
@@ -150,7 +148,7 @@ impl<'a> CollectiveChecker<'a> {
         claim: &CollectiveClaim,
         verdicts: &[Option<Verdict>],
     ) -> (ClaimOutcome, Result<(), Reason>) {
-        if let Err(reason) = self.require_prices(claim) {
+        if let Err(reason) = claim.require_prices(self.shares.len()) {
             return (self.counted(verdicts).0, Err(reason));
         }
         self.weigh_deferred(claim);
@@ -207,17 +205,6 @@ impl<'a> CollectiveChecker<'a> {
         *locked(&self.shares[share.id as usize]) = None;
         if matches!(fault.reason, Reason::TooExpensive(_) | Reason::Interrupted) {
             *locked(&self.ended) = Some(fault.reason);
-        }
-    }
-
-    fn require_prices(&self, claim: &CollectiveClaim) -> Result<(), Reason> {
-        if let Some(pair) = claim.prices.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-            return Err(Reason::Order(format!("the price of node {} is listed twice or out of order", pair[1].0)));
-        }
-        let count = self.shares.len();
-        match claim.prices.last() {
-            Some((node, _)) if *node as usize >= count => Err(Reason::Node),
-            _ => Ok(()),
         }
     }
 

@@ -134,6 +134,15 @@ pub struct Share {
     pub leaves: Vec<(u32, ShareLeaf)>,
 }
 
+impl Share {
+    /// Refuses leaves that are out of order, or of no class that the node might lose to.
+    pub(crate) fn require_leaves(&self, classes: usize) -> Result<(), Reason> {
+        let twice = self.leaves.windows(2).find(|pair| pair[0].0 >= pair[1].0).map(|pair| pair[1].0);
+        let other = || self.leaves.iter().map(|leaf| leaf.0).find(|&c| c == self.class || c as usize >= classes);
+        twice.or_else(other).map_or(Ok(()), |class| Err(Reason::Classes(class)))
+    }
+}
+
 /// A bound of a margin that is linear in the flips.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -178,6 +187,17 @@ pub struct CollectiveClaim {
 }
 
 impl CollectiveClaim {
+    /// Refuses prices that are out of order, or of nodes that do not exist.
+    pub(crate) fn require_prices(&self, nodes: usize) -> Result<(), Reason> {
+        if let Some(pair) = self.prices.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            return Err(Reason::Order(format!("the price of node {} is listed twice or out of order", pair[1].0)));
+        }
+        match self.prices.last() {
+            Some((node, _)) if *node as usize >= nodes => Err(Reason::Node),
+            _ => Ok(()),
+        }
+    }
+
     /// `η` of a node.
     pub fn price_of(&self, node: u32) -> u64 {
         self.prices.binary_search_by_key(&node, |entry| entry.0).map_or(0, |at| self.prices[at].1)

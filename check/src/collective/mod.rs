@@ -9,11 +9,13 @@
 //! | `limit` | which flips need a closer look than Cauchy and Schwarz |
 //! | `size` | the sizes of flips, from their weights |
 //! | `worth` | what the share lines add up to for every flip, and the bound that follows |
+//! | `order` | which lines may follow each other |
 //! | `checker` | one line, and the claim |
 
 mod checker;
 mod limit;
 mod line;
+mod order;
 mod size;
 mod statement;
 mod weights;
@@ -22,7 +24,8 @@ mod written;
 
 pub(crate) use checker::CollectiveChecker;
 pub use checker::accept;
-pub(crate) use line::{CollectiveClaim, CollectiveHeader, CollectiveLine, MOST_SHARES, Share};
+pub(crate) use line::{CollectiveClaim, CollectiveHeader, CollectiveLine, Share, ShareLeaf};
+pub(crate) use order::{Order, Placed};
 pub(crate) use statement::CollectiveStatement;
 pub use statement::CollectiveStatement as Statement;
 pub(crate) use written::WrittenShare;

@@ -80,7 +80,7 @@ impl Session<'_> {
                 *known = known.most(norm.over(constant));
             }
         }
-        listed.next().is_none().then(|| norms.into_iter().collect())
+        Some(norms.into_iter().collect())
     }
 
     /// The weights of a share line, whose class must be the predicted one.
@@ -101,10 +101,7 @@ impl Session<'_> {
             let judged = self.leaf_weights(share.class, class, leaf.clone().into(), look, &mut weights);
             judged.map_err(|reason| Fault { class: Some(class), step: None, reason })?;
         }
-        match listed.next() {
-            Some((class, _)) => Err(Reason::Classes(*class).into()),
-            None => Ok(weights),
-        }
+        Ok(weights)
     }
 
     /// The weights by one class.

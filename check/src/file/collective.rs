@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::header::Stop;
 use super::summary::{Collective, Summary};
-use crate::collective::{CollectiveChecker, CollectiveLine, MOST_SHARES, Share};
+use crate::collective::{CollectiveChecker, CollectiveLine, Order, Placed, Share};
 use crate::format::NodeProof;
 use crate::format::lines::Lines;
 use crate::number::steps;
@@ -27,12 +27,7 @@ enum Judged {
 
 /// What came before.
 struct Progress {
-    /// By node: did an earlier line speak of it?
-    seen: Vec<bool>,
-    /// Lines with shares, wrong ones among them.
-    shares: usize,
-    /// Lines after the header.
-    lines: u64,
+    order: Order,
     /// Lines that wait to be judged together, with their numbers.
     waiting: Vec<(u64, Task)>,
 }
@@ -45,11 +40,8 @@ pub(crate) fn run(
     progress: &mut dyn FnMut(u64),
     summary: &mut Summary,
 ) -> Result<(), Stop> {
-    let wrong = |line: u64, problem: &str| Stop::Wrong(line, Reason::Order(problem.into()));
     summary.checked = true;
-    let seen = vec![false; summary.verdicts.len()];
-    let mut state = Progress { seen, shares: 0, lines: 0, waiting: Vec::new() };
-    let mut ended = false;
+    let mut state = Progress { order: Order::new(summary.verdicts.len()), waiting: Vec::new() };
     loop {
         let first = lines.number + 1;
         let (batch, failure) = lines.batch();
@@ -60,17 +52,39 @@ pub(crate) fn run(
         let read: Vec<Result<CollectiveLine, Reason>> =
             batch.into_par_iter().map(|raw| raw.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX))).collect();
         for (number, line) in (first..).zip(read) {
-            if ended {
-                return Err(wrong(number, "a line follows the claim"));
-            }
-            if let Ok(CollectiveLine::Claim(claim)) = &line {
+            let placed = state.order.place(line).map_err(|reason| {
                 finish(checker, &mut state.waiting, summary);
-                if claim.lines != state.lines {
-                    let (stated, found) = (claim.lines, state.lines);
-                    let problem = format!("the claim counts {stated} lines, but {found} came before");
-                    return Err(wrong(number, &problem));
+                Stop::Wrong(number, reason)
+            })?;
+            state.take(checker, number, placed, summary);
+        }
+        finish(checker, &mut state.waiting, summary);
+        progress(state.order.lines);
+        work.go_on().map_err(|reason| Stop::Wrong(lines.number + 1, reason))?;
+        if let Some(error) = failure {
+            return Err(Stop::Unreadable(lines.number + 1, error));
+        }
+    }
+    state.order.end().map_err(|reason| Stop::Wrong(lines.number + 1, reason))
+}
+
+impl Progress {
+    /// A line waits, or is dealt with at once where others depend on it.
+    fn take(&mut self, checker: &CollectiveChecker, number: u64, line: Placed, summary: &mut Summary) {
+        let task = match line {
+            Placed::Node(proof) => Task::Node(proof),
+            Placed::Share(share) => Task::Share(share),
+            Placed::Bounds(line) => {
+                // It counts for the lines after it and not for those before.
+                finish(checker, &mut self.waiting, summary);
+                match checker.bounds(&line) {
+                    Ok(()) => return,
+                    Err(reason) => Task::Wrong(None, reason),
                 }
-                let (outcome, judged) = checker.claim(claim, &summary.verdicts);
+            }
+            Placed::Claim(claim) => {
+                finish(checker, &mut self.waiting, summary);
+                let (outcome, judged) = checker.claim(&claim, &summary.verdicts);
                 summary.collective = Some(Collective {
                     counted: outcome.counted,
                     safe: outcome.safe,
@@ -79,71 +93,11 @@ pub(crate) fn run(
                     shown: outcome.shown,
                     proved: judged.is_ok(),
                 });
-                if let Err(reason) = judged {
-                    summary.reject(number, None, reason);
-                }
-                ended = true;
-                continue;
+                return judged.unwrap_or_else(|reason| summary.reject(number, None, reason));
             }
-            state.lines += 1;
-            state.take(checker, number, line, summary);
-        }
-        finish(checker, &mut state.waiting, summary);
-        progress(state.lines);
-        work.go_on().map_err(|reason| Stop::Wrong(lines.number + 1, reason))?;
-        if let Some(error) = failure {
-            return Err(Stop::Unreadable(lines.number + 1, error));
-        }
-    }
-    if ended { Ok(()) } else { Err(wrong(lines.number + 1, "the file ends before its claim")) }
-}
-
-impl Progress {
-    /// A line before the claim: it waits, or is dealt with at once where others depend on it.
-    fn take(
-        &mut self,
-        checker: &CollectiveChecker,
-        number: u64,
-        line: Result<CollectiveLine, Reason>,
-        summary: &mut Summary,
-    ) {
-        let task = match line {
-            Ok(CollectiveLine::Node(proof)) => match self.first_of(proof.id) {
-                Ok(()) => Task::Node(proof),
-                Err(reason) => Task::Wrong(Some(proof.id), reason),
-            },
-            Ok(CollectiveLine::Share(share)) => {
-                self.shares += 1;
-                let too_many = || Reason::TooLarge(format!("more than {MOST_SHARES} lines with shares"));
-                let fine = self.first_of(share.id);
-                match fine.and_then(|()| if self.shares > MOST_SHARES { Err(too_many()) } else { Ok(()) }) {
-                    Ok(()) => Task::Share(share),
-                    Err(reason) => Task::Wrong(Some(share.id), reason),
-                }
-            }
-            Ok(CollectiveLine::Bounds(_)) if self.shares > 0 => {
-                Task::Wrong(None, Reason::Order("bounds stand before the first share".into()))
-            }
-            Ok(CollectiveLine::Bounds(line)) => {
-                // It counts for the lines after it and not for those before.
-                finish(checker, &mut self.waiting, summary);
-                match checker.bounds(&line) {
-                    Ok(()) => return,
-                    Err(reason) => Task::Wrong(None, reason),
-                }
-            }
-            Ok(CollectiveLine::Collective(_)) => Task::Wrong(None, Reason::Order("a second header".into())),
-            // The claim is dealt with where lines are counted.
-            Ok(CollectiveLine::Claim(_)) => Task::Wrong(None, Reason::Order("a second claim".into())),
-            Err(reason) => Task::Wrong(None, reason),
+            Placed::Wrong(node, reason) => Task::Wrong(node, reason),
         };
         self.waiting.push((number, task));
-    }
-
-    /// Refuses a node that does not exist, or that an earlier line speaks of.
-    fn first_of(&mut self, node: u32) -> Result<(), Reason> {
-        let seen = self.seen.get_mut(node as usize).ok_or(Reason::Node)?;
-        if std::mem::replace(seen, true) { Err(Reason::Repeated) } else { Ok(()) }
     }
 }
 

@@ -8,7 +8,7 @@ use gcnproof_files::{GraphFile, ModelFile};
 
 use super::program::Judge;
 use crate::checker::Checker;
-use crate::collective::{CollectiveHeader, CollectiveLine, CollectiveStatement};
+use crate::collective::{CollectiveHeader, CollectiveLine, CollectiveStatement, Order, Placed};
 use crate::file::{Options, Stated, Stop, read_header};
 use crate::format::Claim;
 use crate::format::lines::Lines;
@@ -23,8 +23,17 @@ pub struct Told {
     pub shared: usize,
     /// Lines of bounds that it was given.
     pub bounds: usize,
+    /// Lines that are not accepted, or may not stand where they do: what is wrong with a line is wrong with the file.
+    pub refused: usize,
     /// Is the claim accepted?
     pub holds: bool,
+}
+
+impl Told {
+    /// Is everything accepted?
+    pub fn accepted(&self) -> bool {
+        self.holds && self.refused == 0
+    }
 }
 
 /// What a file is about.
@@ -57,15 +66,14 @@ pub fn verify_collective(
     }
 }
 
-/// The lines after the header. What cannot be read, or speaks of a node that an earlier line spoke of, is left out.
+/// The lines after the header, by the same rules about their order and that of their lists as for the other checker.
 pub(super) fn ask(program: &Path, asked: Asked, mut lines: Lines) -> Result<Told, String> {
     let Asked { graph, model, header, options } = asked;
     let statement = CollectiveStatement::new(graph, model, header, &options.matrices);
     let statement = statement.map_err(|reason| format!("line 1: {reason}"))?;
     let checker = Checker::new(statement.of_single_nodes(), options.exact_only);
     let mut judge = Judge::of_one_attack(program, &checker, &statement)?;
-    let (mut told, mut seen) = (Told::default(), vec![false; graph.attributes.rows]);
-    let mut is_first = |node: u32| seen.get_mut(node as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+    let (mut told, mut order) = (Told::default(), Order::new(graph.attributes.rows));
     loop {
         let (batch, failure) = lines.batch();
         if let Some(error) = failure {
@@ -75,23 +83,34 @@ pub(super) fn ask(program: &Path, asked: Asked, mut lines: Lines) -> Result<Told
             return Ok(told);
         }
         for line in batch {
-            match line.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX)) {
-                Ok(CollectiveLine::Node(proof)) if is_first(proof.id) && matches!(proof.claim, Claim::Robust(_)) => {
+            let line = line.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX));
+            let accepted = match order.place(line) {
+                Ok(Placed::Node(proof)) if matches!(proof.claim, Claim::Robust(_)) => {
                     let (verdict, bounds) = judge.ask(&checker, &proof)?;
+                    told.bounds += bounds;
                     told.safe += usize::from(verdict == Some(Verdict::Robust));
-                    told.bounds += bounds;
+                    verdict == Some(Verdict::Robust)
                 }
-                Ok(CollectiveLine::Share(share)) if is_first(share.id) => {
+                Ok(Placed::Share(share)) => {
                     let (accepted, bounds) = judge.share(&checker, &share)?;
-                    told.shared += usize::from(accepted);
                     told.bounds += bounds;
+                    told.shared += usize::from(accepted);
+                    accepted
                 }
-                Ok(CollectiveLine::Bounds(line)) if checker.bounds(&line).is_ok() => {
-                    told.bounds += usize::from(judge.bounds(&line)?);
+                Ok(Placed::Bounds(line)) => {
+                    let accepted = checker.bounds(&line).is_ok() && judge.bounds(&line)?;
+                    told.bounds += usize::from(accepted);
+                    accepted
                 }
-                Ok(CollectiveLine::Claim(claim)) => told.holds = judge.claim(&claim)?,
-                _ => {}
-            }
+                Ok(Placed::Claim(claim)) => {
+                    told.holds = claim.require_prices(graph.attributes.rows).is_ok() && judge.claim(&claim)?;
+                    told.holds
+                }
+                Ok(Placed::Node(_) | Placed::Wrong(..)) => false,
+                // Nothing follows from the rest.
+                Err(_) => return Ok(Told { refused: told.refused + 1, ..told }),
+            };
+            told.refused += usize::from(!accepted);
         }
     }
 }

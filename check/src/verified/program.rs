@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::text;
+use super::text::ReachPrices;
 use crate::checker::Checker;
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
-use crate::format::{BoundsLine, Claim, NodeProof};
+use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
 use crate::verdict::Verdict;
 
 /// The name of the program.
@@ -40,6 +41,8 @@ pub struct Judge {
     to: BufWriter<ChildStdin>,
     from: BufReader<ChildStdout>,
     known: HashSet<(u32, u32)>,
+    /// Of leaves that are expanded. Where rows are divided, only stated ones are sure to be as good.
+    of_expanded: ReachPrices,
 }
 
 impl Judge {
@@ -76,7 +79,9 @@ impl Judge {
             return Err(format!("{} has no input or output", program.display()));
         };
         let (to, from) = (BufWriter::with_capacity(1 << 16, input), BufReader::new(output));
-        let mut judge = Judge { child, to, from, known: HashSet::new() };
+        let divided = checker.statement().network.is_normalised();
+        let of_expanded = if divided { ReachPrices::Stated } else { ReachPrices::Best };
+        let mut judge = Judge { child, to, from, known: HashSet::new(), of_expanded };
         let told = text::statement(checker.statement(), attack, &mut judge.to).and_then(|()| judge.to.flush());
         let answer = told.map_err(|error| judge.gone(&error)).and_then(|()| judge.answer())?;
         if answer == "ready" { Ok(judge) } else { Err(format!("{NAME} answers '{answer}' to a statement")) }
@@ -87,8 +92,12 @@ impl Judge {
     /// # Errors
     /// If the program does not answer.
     pub fn bounds(&mut self, line: &BoundsLine) -> Result<bool, String> {
+        self.bounds_at(line, ReachPrices::Stated)
+    }
+
+    fn bounds_at(&mut self, line: &BoundsLine, prices: ReachPrices) -> Result<bool, String> {
         self.known.insert((line.layer, line.node));
-        self.question(&text::bounds(line)).map(|answer| answer == "bounds")
+        self.question(&text::bounds(line, prices)).map(|answer| answer == "bounds")
     }
 
     /// The verdict on a proof, `None` if it is rejected; and how many lines of bounds it needed. Short leaves are
@@ -100,7 +109,11 @@ impl Judge {
         let Ok(expanded) = checker.expand(proof).or_else(|_| checker.expand_unjudged(proof)) else {
             return Ok((None, 0));
         };
-        let Some(line) = text::node(&expanded) else { return Ok((None, 0)) };
+        let prices = |class: u32, at: usize| match &proof.claim {
+            Claim::Robust(trees) if trees.iter().any(|one| one.class == class && is_short(one, at)) => self.of_expanded,
+            _ => ReachPrices::Stated,
+        };
+        let Some(line) = text::node(&expanded, prices) else { return Ok((None, 0)) };
         let bounds = match proof.claim {
             Claim::Robust(_) => self.expanded_bounds(checker, proof.id)?,
             Claim::NonRobust(_) => 0,
@@ -120,7 +133,8 @@ impl Judge {
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
     pub(super) fn share(&mut self, checker: &Checker, share: &Share) -> Result<(bool, usize), String> {
-        if share.class as usize >= checker.statement().network.classes() {
+        let classes = checker.statement().network.classes();
+        if share.class as usize >= classes || share.require_leaves(classes).is_err() {
             return Ok((false, 0));
         }
         let Ok(written) = checker.session(share.id, |session| session.written_share(share)) else {
@@ -146,7 +160,7 @@ impl Judge {
                 continue;
             }
             bounds += 1;
-            if !self.bounds(&line)? {
+            if !self.bounds_at(&line, self.of_expanded)? {
                 return Err(format!("{NAME} rejects the bounds of layer {}, node {}", line.layer, line.node));
             }
         }
@@ -171,6 +185,11 @@ impl Judge {
         let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         format!("{NAME} has ended ({status}; {error})")
     }
+}
+
+/// Is this step of a tree a leaf that is to be expanded?
+fn is_short(of: &ClassProof, at: usize) -> bool {
+    matches!(of.tree.get(at), Some(Step::Leaf(_)))
 }
 
 impl Drop for Judge {

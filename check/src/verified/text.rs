@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::collective::{CollectiveClaim, CollectiveStatement, Share, WrittenShare};
+use crate::collective::{CollectiveClaim, CollectiveStatement, Share, ShareLeaf, WrittenShare};
 use crate::format::{
     BoundsLine, Claim, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
 };
@@ -15,7 +15,7 @@ use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 5";
+pub(crate) const GREETING: &str = "gcnproof-verified 6";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -128,19 +128,27 @@ fn words<T: std::fmt::Display>(list: impl IntoIterator<Item = T>, to: &mut impl 
     writeln!(to)
 }
 
-/// The claim of a node whose leaves are all hints, as one line; `None` where one is not.
-pub(crate) fn node(proof: &NodeProof) -> Option<String> {
+/// The prices of the changes of units: as a file states them, or the best, which the verified checker finds itself.
+#[derive(Clone, Copy)]
+pub(crate) enum ReachPrices {
+    Stated,
+    Best,
+}
+
+/// The claim of a node whose leaves are all hints, as one line; `None` where one is not. `prices` are those of a leaf by its
+/// class and its place in the tree.
+pub(crate) fn node(proof: &NodeProof, prices: impl Fn(u32, usize) -> ReachPrices) -> Option<String> {
     let mut line = format!("node {} {}", proof.id, proof.class);
     match &proof.claim {
         Claim::Robust(trees) => {
             push(&mut line, format_args!("robust {}", trees.len()));
             for one in trees {
                 push(&mut line, one.class);
-                for step in &one.tree {
+                for (at, step) in one.tree.iter().enumerate() {
                     match step {
                         Step::Unit(layer, node, unit) => push(&mut line, format_args!("U {layer} {node} {unit}")),
                         Step::Flip(node, attribute) => push(&mut line, format_args!("F {node} {attribute}")),
-                        Step::Hints(stated) => hints(&mut line, stated),
+                        Step::Hints(stated) => hints(&mut line, stated, prices(one.class, at)),
                         Step::Row(node, count, RowSide::Added) => {
                             push(&mut line, format_args!("R {node} {count} added"))
                         }
@@ -168,7 +176,8 @@ pub(crate) fn share(of: &Share, written: &WrittenShare) -> String {
     push(&mut line, leaves.len());
     for (class, stated) in leaves {
         push(&mut line, class);
-        hints(&mut line, stated);
+        let is_stated = of.leaves.iter().any(|(of, leaf)| of == class && matches!(leaf, ShareLeaf::Hints(_)));
+        hints(&mut line, stated, if is_stated { ReachPrices::Stated } else { ReachPrices::Best });
     }
     line
 }
@@ -186,15 +195,15 @@ fn whole_prices<T: std::fmt::Display>(line: &mut String, every: T, nodes: &[(u32
 }
 
 /// A line of bounds.
-pub(crate) fn bounds(stated: &BoundsLine) -> String {
+pub(crate) fn bounds(stated: &BoundsLine, prices: ReachPrices) -> String {
     let mut line = format!("bounds {} {}", stated.layer, stated.node);
-    reach(&mut line, &stated.reach);
+    reach(&mut line, &stated.reach, prices);
     push(&mut line, stated.units.len());
     for (unit, lower, upper) in &stated.units {
         push(&mut line, unit);
         for HintList(list) in [lower, upper] {
             push(&mut line, list.len());
-            list.iter().for_each(|one| hints(&mut line, one));
+            list.iter().for_each(|one| hints(&mut line, one, prices));
         }
     }
     line
@@ -228,7 +237,10 @@ fn by_node(line: &mut String, nodes: &[(u32, Number)]) {
     }
 }
 
-fn reach(line: &mut String, list: &[(u32, u32, Prices, Prices)]) {
+fn reach(line: &mut String, list: &[(u32, u32, Prices, Prices)], are: ReachPrices) {
+    if matches!(are, ReachPrices::Best) {
+        return push(line, "best");
+    }
     push(line, list.len());
     for (node, unit, up, down) in list {
         push(line, format_args!("{node} {unit}"));
@@ -248,7 +260,7 @@ fn levels(line: &mut String, list: &[(u32, u32, Number, Number, Prices)]) {
     }
 }
 
-fn hints(line: &mut String, stated: &Hints) {
+fn hints(line: &mut String, stated: &Hints, are: ReachPrices) {
     push(line, "L");
     push(line, stated.slopes.len());
     for (layer, node, unit, slope) in &stated.slopes {
@@ -261,7 +273,7 @@ fn hints(line: &mut String, stated: &Hints) {
         number(line, rise);
         number(line, fall);
     }
-    reach(line, &stated.reach);
+    reach(line, &stated.reach, are);
     levels(line, &stated.levels);
     push(line, stated.envelopes.len());
     for (node, unit, weight, every, nodes, flips) in &stated.envelopes {

@@ -74,15 +74,15 @@ impl FilePresenter<'_> {
         (rounded.collective.map_or(u64::MAX, |claim| claim.shown), proved(&rounded))
     }
 
-    /// What is wrong with what the verified checker says of a file: it must accept what the other one accepts, and
-    /// nothing false.
+    /// What is wrong with what the verified checker says of a file: it must accept what the other one accepts, nothing
+    /// else, and nothing false.
     fn verified(&self, text: &str, file: &[Value], accepted: bool) -> Option<(Kind, String)> {
         let Case { graph, model, .. } = self.case;
         let ask = |program| verify_collective(program, graph, model, &self.options[0], text.as_bytes());
         let answer = guard(|| self.verified.map(ask));
         let holds = match answer {
             Ok(None) => return None,
-            Ok(Some(Ok(told))) => told.is_some_and(|told| told.holds),
+            Ok(Some(Ok(told))) => told.is_some_and(|told| told.accepted()),
             // What is wrong with a header is wrong for both.
             Ok(Some(Err(_))) if !accepted => false,
             Ok(Some(Err(problem))) | Err(problem) => {
@@ -99,6 +99,7 @@ impl FilePresenter<'_> {
                 Some((Kind::Accepted, text))
             }
             false if accepted => Some((Kind::Disagreement, "accepted, but not by the verified checker".into())),
+            true if !accepted => Some((Kind::Disagreement, "accepted by the verified checker alone".into())),
             _ => None,
         }
     }
