@@ -26,7 +26,7 @@ class InvalidAttributes(InvalidData):
     """Attributes of other numbers than 0 and 1, where an attack flips them. What can be asked of them depends on the call: see `scope`."""
 
     def __init__(self, problem: str, training: str | None, instead: str):
-        super().__init__(f"{problem}. Remedy: {instead}" + (f"; or {training}" if training else ""))
+        super().__init__(f"{problem}. Remedy: {instead}" + (f"; or {training}" if training else "") + ".")
         self.problem, self.training = problem, training
 
     def of(self, instead: str) -> InvalidAttributes:

@@ -133,7 +133,7 @@ class Unread:
         (lambda m, g: gcnproof.certify(m, g, Q=1, q=1, complete=True, time_limit="5"), "number of seconds"),
         (lambda m, g: gcnproof.certify(m, g, Flips(3)), "q is missing"),
         (lambda m, g: gcnproof.certify(m, None, 1, 1), "no graph is given"),
-        (lambda m, g: gcnproof.study(m, g, "study", Edges(3)), "changed edges are certified by"),
+        (lambda m, g: gcnproof.study(m, g, "study", Edges(3)), r"study is about flips of 0/1 attributes, not about Edges"),
         (lambda m, g: gcnproof.radius(m, g, Q=5, q=1), "max_Q=5"),
         (lambda m, g: gcnproof.radius(m, g, max_Q=5), "q is missing"),
         (lambda m, g: gcnproof.radius(m, g, 1, max_E=5), "max_E|together"),
@@ -268,7 +268,7 @@ def test_radii_say_what_was_not_looked_at():
 def test_networks_that_were_trained_and_graphs_of_results(cora, tmp_path):
     made = gcnproof.train(cora, "ce", Flips(Q=4, q=0.01), hidden=8, epochs=3, seed=3, **QUIET)
     assert same(gcnproof.certify(made, cora, 2, 1, nodes=[1, 2], **QUIET), gcnproof.certify(made.network, cora, 2, 1, nodes=[1, 2], **QUIET))
-    with pytest.raises(gcnproof.InputError, match="changed edges"):
+    with pytest.raises(gcnproof.InputError, match="not about Edges"):
         gcnproof.train(cora, "ce", Edges(2))
 
 
