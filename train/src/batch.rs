@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::activation::{ActivationBounds, Intervals};
 use super::gradient::{Gradient, add_scaled, bias_row};
-use super::pass::{Dropout, Pass, Transposed};
+use super::pass::{Dropout, Pass, ReversePass, Transposed};
 use super::receptive_field::ReceptiveField;
 use super::relaxation::{Certificate, TargetGradient, Workspace};
 
@@ -99,9 +99,10 @@ impl Batches<'_> {
         for part in parts.into_iter().flatten() {
             part.add_to(network, &mut upstream[0], &mut by_intervals, gradient);
         }
-        bounds.reverse(network, transposed, &reach, by_intervals, &mut upstream[0], gradient);
+        let reverse = ReversePass { graph, network, transposed, reach: &reach };
+        bounds.reverse(reverse, by_intervals, &mut upstream[0], gradient);
         // Nothing depends on the layers above directly: the pass is reversed from representation 2 on.
-        pass.reverse(graph, network, transposed, &reach, upstream, gradient);
+        pass.reverse(reverse, upstream, gradient);
         targets
     }
 }

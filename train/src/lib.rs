@@ -18,6 +18,7 @@ pub mod checkpoint;
 pub mod error;
 pub mod evaluation;
 mod first_hidden;
+mod flipped_rows;
 pub mod gradient;
 pub mod kind;
 pub mod log;

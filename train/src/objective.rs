@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::{Batches, Charge, Target};
 use super::gradient::{Gradient, add_scaled};
 use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
-use super::pass::{Dropout, Pass, Transposed};
+use super::pass::{Dropout, Pass, ReversePass, Transposed};
 use super::receptive_field::ReceptiveField;
 
 /// The fixed part of an objective.
@@ -182,7 +182,8 @@ impl<'a> Objective<'a> {
             add_scaled(row, share, &derivative);
         }
         report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
-        pass.reverse(self.graph, network, &self.transposed, reach, upstream, gradient);
+        let reverse = ReversePass { graph: self.graph, network, transposed: &self.transposed, reach };
+        pass.reverse(reverse, upstream, gradient);
     }
 
     fn certificates(
