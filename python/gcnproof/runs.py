@@ -21,7 +21,7 @@ from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .selection import Subject, chosen, is_module
+from .selection import Subject, chosen, grouped, is_module
 from .table import Table, content
 
 if TYPE_CHECKING:
@@ -79,13 +79,13 @@ def _layers(layers: Any, depth: Any) -> tuple[str, Any]:
     return "gcn", layers
 
 
-def _flips(attack: Any, q: Any, more: dict[str, Any]) -> Flips:
+def _flips(attack: Any, q: Any, more: dict[str, Any], *, categories: bool = False) -> Flips:
     """The attack of a command, by default Flips(Q=12, q=0.01)."""
     found = _attack(more, attack, q) or Flips()
     if not isinstance(found, Flips):
         what = "Ranges are certified by certify and radius" if isinstance(found, Ranges) else "changed edges are certified by certify, radius and explain"
         raise InputError(what, "give Flips(…), or Q and q")
-    if isinstance(found, Categories):
+    if isinstance(found, Categories) and not categories:
         raise InputError("changes of categories are certified by certify, radius and explain", "give Flips(…), or Q and q, and a graph without groups")
     return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
 
@@ -158,7 +158,7 @@ def train(
     log: Path | None = None,
     **more: Unpack[Tuning],
 ) -> Training:
-    """Trains a network that can be proved robust against flips, by default Flips(Q=12, q=0.01) (docs/training.md).
+    """Trains a network that can be proved robust against flips, by default Flips(Q=12, q=0.01), or changes of Categories (docs/training.md).
 
     `layers` says what its layers are, `depth` how many there are, by default 2; a number of `layers` is the depth of a GCN. skip=True adds
     each hidden layer to the next. `message_passing` is for layers of GCNs.
@@ -174,7 +174,7 @@ def train(
     if isinstance(data, (list, tuple)) or getattr(data, "batch", None) is not None:
         raise InputError("training is of networks that classify nodes, and these are graphs", "train in PyTorch Geometric, with gcnproof.torch.RobustLoss, and certify that model")
     bounds, known = said.pop("bound", None), [name for name in Tuning.__annotations__ if name not in Short.__annotations__]
-    found = _flips(attack, q, said)
+    found = _flips(attack, q, said, categories=True)
     for name in said:
         if name not in known:
             meant = MEANT | {"train_mask": "labelled=data.train_mask", "mask": "labelled", "nodes": "labelled", "train": "labelled"}
@@ -195,7 +195,7 @@ def train(
     if rules is not None and not all(isinstance(rule, str) for rule in rules):
         raise InputError(f"message_passing={message_passing!r}", "give a rule such as 'gcn', or a list with one for each layer")
     count, bar = _threads(threads), Progress(progress, "train")
-    graph = _graph_of(data)
+    graph = grouped(_graph_of(data), found)
     if graph.labels is None or not (graph.labels >= 0).any():
         where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
         raise InputError("the graph has no labels, and training needs them", where)

@@ -20,14 +20,14 @@ import torch
 
 from . import _native
 from .arguments import threads as _threads
-from .attack import Categories, Flips
+from .attack import Flips
 from .errors import InputError, UnsupportedModel, warn
 from .graph import Graph
 from .network import Network
 from .pyg import read
 from .pyg.inputs import Call, batched, copied, unwrapped
 from .pyg.traced import Traced, leaves, obstacle, remade
-from .selection import check_places, selected
+from .selection import check_places, grouped, selected
 
 _READINGS = 4
 """So many pairs of module and data are kept as they were read."""
@@ -45,7 +45,7 @@ _CLOSE = 1e-9
 class RobustLoss:
     """How far a module is from being certified against an attacker, as a scalar that can be differentiated.
 
-    `attack` is Flips(Q=…, q=…). `kind` says what is charged, with g the bounds of the margins of a node's class over the others:
+    `attack` is Flips(Q=…, q=…) or Categories(Q=…, q=…, groups=…). `kind` says what is charged, with g the bounds of the margins of a node's class over the others:
 
     - "cross-entropy" (RCE): the cross entropy of −g, in place of that of the logits; nodes need labels;
     - "hinge" (RH): how far g is below `margin`, to be added to the cross entropy; nodes need labels;
@@ -70,7 +70,7 @@ class RobustLoss:
         call: Call | None = None,
         threads: int | None = None,
     ):
-        if not isinstance(attack, Flips) or isinstance(attack, Categories):
+        if not isinstance(attack, Flips):
             raise InputError(f"a {type(attack).__name__} is no attacker for which there is a loss", "give Flips(Q=12, q=0.01)")
         if attack.Q is None or attack.q is None:
             raise InputError(f"{'Q' if attack.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
@@ -91,7 +91,7 @@ class RobustLoss:
         self._readings: list[_Reading] = []
 
     def __repr__(self) -> str:
-        return f"RobustLoss(Flips(Q={self.attack.Q}, q={self.attack.q}), {self.kind!r}, {self.bound!r})"
+        return f"RobustLoss({type(self.attack).__name__}(Q={self.attack.Q}, q={self.attack.q}), {self.kind!r}, {self.bound!r})"
 
     def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *, labelled: Any = None) -> torch.Tensor:
         """The loss of some nodes, or graphs: ids, a slice, a mask, or all of them. It is their mean times `weight`.
@@ -168,7 +168,7 @@ class _Reading:
             raise InputError(f"a {type(data).__name__} is no Data object", "give the Data object that the module is called with")
         check_places(model, data)
         found = read(model, data, loss._call, traced=True)
-        graph = found.compared_graph()
+        graph = grouped(found.compared_graph(), loss.attack)
         # As the native code has them: each layer behind those that it reads.
         self.arrays = [found.arrays[layer.name] for layer in found.network._sorted()]
         self.made = [array.made for weights, bias in self.arrays for array in (*weights, bias) if isinstance(array, Traced)]

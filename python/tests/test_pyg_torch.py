@@ -199,6 +199,48 @@ def test_gradients_of_graphs(kind, pool):
     assert 0.0 <= robust.certified(model, data) <= 1.0
 
 
+GROUPS = [range(0, 4), range(4, 7)]
+
+
+def one_hot_graph(seed=0):
+    """A graph whose rows have one attribute of each group; those of the second may have none."""
+    data, random = labelled_graph(seed), np.random.default_rng(seed)
+    data.x = torch.zeros_like(data.x)
+    for row in data.x:
+        row[random.integers(0, 4)] = 1.0
+        if random.random() < 0.7:
+            row[random.integers(4, 7)] = 1.0
+        row[7:] = torch.from_numpy((random.random(ATTRIBUTES - 7) < 0.5).astype(np.float32))
+    return data
+
+
+@pytest.mark.parametrize("bound", ["paper", "anchored"])
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin"])
+def test_gradients_of_changes_of_categories(name, bound):
+    data, model = one_hot_graph(), {"gcn": models.GCN, "sage": models.GraphSAGE, "gin": models.GIN}[name](ATTRIBUTES, HIDDEN, 2, CLASSES)
+    model = stirred(model, 1).double()
+    robust = RobustLoss(gcnproof.Categories(Q=3, q=2, groups=GROUPS), "hinge-unlabelled", bound, margin=4.0, margin_unlabelled=3.0)
+    count, kinks = compare(model, lambda: robust(model, data))
+    assert kinks * 10 <= count, (count, kinks)
+    attack = gcnproof.Categories(Q=3, q=2, groups=GROUPS, bound=bound, margins="tight")
+    results = gcnproof.certify(model, data, attack, complete=False, progress=False)
+    bounds, _ = robust._reading(model, data).bounds(list(range(data.num_nodes)))
+    assert name == "gin" or ((bounds > 0) == [result.verdict == "robust" for result in results]).all()
+
+
+@pytest.mark.filterwarnings("ignore:the model")
+def test_train_and_the_loss_have_the_same_numbers_for_categories(tmp_path):
+    data, attack = one_hot_graph(2), gcnproof.Categories(Q=2, q=1, groups=GROUPS)
+    common = {"layers": "sage", "hidden": 4, "batch": 1000, "decay": 1.0, "weight_decay": 0.0, "warm_up": 0, "labelled": data.train_mask, "progress": False}
+    out, log = tmp_path / "model.safetensors", tmp_path / "log.jsonl"
+    gcnproof.train(data, "rce", attack, epochs=5, out=out, **common)
+    gcnproof.train(data, "rce", attack, epochs=6, log=log, **common)
+    model = TRAINED["sage"](2)
+    model.load_state_dict(tensors(out))
+    value = RobustLoss(attack, "cross-entropy")(model.double(), data, data.train_mask)
+    assert value.item() == pytest.approx(json.loads(log.read_text().splitlines()[6])["loss"], rel=1e-5)
+
+
 def test_the_bounds_are_those_of_certify():
     data, model = labelled_graph(4), made("gcn", 2)
     for bound in ("paper", "anchored"):
@@ -384,9 +426,10 @@ def test_what_cannot_be_trained_is_refused_at_the_first_call():
     data = labelled_graph()
     with pytest.raises(gcnproof.UnsupportedModel, match="GATConv"):
         loss_of("hinge")(pyg.GATConv(ATTRIBUTES, CLASSES), data, [0])
-    for attack in (gcnproof.Edges(remove=1), gcnproof.Categories(Q=1, q=1, groups=[[0, 1]])):
-        with pytest.raises(gcnproof.InputError, match="no attacker"):
-            RobustLoss(attack)
+    with pytest.raises(gcnproof.InputError, match="no attacker"):
+        RobustLoss(gcnproof.Edges(remove=1))
+    with pytest.raises(gcnproof.InputError, match="Categories without groups"):
+        RobustLoss(gcnproof.Categories(Q=1, q=1), "hinge")(made("gcn"), data, [0])
     with pytest.raises(gcnproof.InputError, match="q is missing"):
         RobustLoss(gcnproof.Flips(Q=1))
     for kind in ("hinges", None, 3):

@@ -127,7 +127,8 @@ impl Training<'_> {
             message_passing: input::names(&self.rules),
             settings: self.settings.clone(),
         };
-        let mut trainer = Trainer::new(self.graph, &self.budget, &self.split, self.settings.clone(), &self.rules)?;
+        let budget = self.budget.clone().of_categories(self.graph);
+        let mut trainer = Trainer::new(self.graph, &budget, &self.split, self.settings.clone(), &self.rules)?;
         for note in &self.split.notes {
             host.note(&format!("note: {note}"));
         }

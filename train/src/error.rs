@@ -20,9 +20,11 @@ pub enum TrainError {
     #[error("the rows of the attributes are divided by their sums: training is on 0/1 attributes")]
     #[diagnostic(help("train in PyTorch Geometric and certify that model, or read the attributes with --binarize"))]
     Normalised,
-    /// One-hot attributes.
-    #[error("the attributes of the graph are categories: training is on attributes that are flipped one by one")]
-    #[diagnostic(help("leave `attr_groups` out for training, and certify the model on the graph with it"))]
+    /// A budget of flips for one-hot attributes, or of changes of categories for others.
+    #[error(
+        "the attributes of the graph are categories, and the budget is not one of changes of them, or the other way round"
+    )]
+    #[diagnostic(help("make the budget one of the graph's categories"))]
     Categories,
     /// A batch of graphs.
     #[error("the file has a `batch` of graphs: training is of networks that classify nodes")]

@@ -78,8 +78,8 @@ pub fn evaluate(graph: &Graph, network: &Network, budget: &Budget, split: &Split
 }
 
 fn certifier(graph: &Graph, network: &Network, budget: Budget) -> Certifier {
-    let problem =
-        Problem::new(graph.clone(), network.clone(), budget).expect("the trainer has seen that the parts fit");
+    let network = network.clone().widened(graph).expect("the weights are finite and of single precision");
+    let problem = Problem::new(graph.clone(), network, budget).expect("the trainer has seen that the parts fit");
     Certifier::builder(problem).build()
 }
 

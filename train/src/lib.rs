@@ -14,6 +14,7 @@
 pub mod activation;
 pub mod adam;
 pub mod batch;
+mod categories;
 pub mod checkpoint;
 pub mod error;
 pub mod evaluation;

@@ -54,13 +54,13 @@ impl<'a> Trainer<'a> {
         if graph.normalisation().is_some() {
             return Err(TrainError::Normalised);
         }
-        if graph.categories().is_some() {
+        if graph.categories().is_some() != budget.has_categories() {
             return Err(TrainError::Categories);
         }
         if graph.batch().is_some() {
             return Err(TrainError::Graphs);
         }
-        let sizes = Sizes { attributes: graph.attribute_count(), classes: split.classes };
+        let sizes = Sizes { attributes: graph.own_attribute_count(), classes: split.classes };
         let (module, network) = match settings.is_plain() {
             true => (None, plain(&settings, sizes, passing, graph)?),
             false => {
@@ -68,6 +68,8 @@ impl<'a> Trainer<'a> {
                 (Some(module), network)
             }
         };
+        // Certificates widen it themselves, with the weights of each iteration.
+        let network = network.unwidened();
         let objective = Objective::new(graph, &network, budget, &split.labelled, settings.terms());
         Ok(Trainer {
             graph,

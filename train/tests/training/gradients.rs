@@ -262,6 +262,38 @@ fn the_bound_of_every_kind_of_layers_is_the_certifiers() {
     }
 }
 
+/// The same with groups of which every row has one attribute, or none.
+fn categorical(case: Case) -> Case {
+    let mut random = Stream::new(case.budget.global() as u64 + 17);
+    let groups = [vec![0u32, 1, 2], vec![3, 4]];
+    let mut file = case.graph.file().clone();
+    let row = |_: usize| {
+        let mut row: Vec<u32> = groups.iter().map(|group| group[random.below(group.len())]).collect();
+        row.truncate(1 + random.below(2));
+        row
+    };
+    let rows: Vec<Vec<u32>> = (0..NODES).map(row).collect();
+    file.attributes = common::graph(vec![Vec::new(); NODES], rows, DIMENSION).file().attributes.clone();
+    let graph = Graph::from_file(file.grouped(&[0, 0, 0, 1, 1, -1]).unwrap());
+    let budget = case.budget.of_categories(&graph);
+    Case { graph, budget, ..case }
+}
+
+#[test]
+fn gradients_of_changes_of_categories_are_those_of_finite_differences() {
+    let dropout = Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) });
+    check_gradients(|seed, representations| categorical(chain(seed, representations)), dropout);
+    check_gradients(|seed, representations| categorical(sums_of_terms(seed, representations)), dropout);
+}
+
+#[test]
+fn the_bound_of_changes_of_categories_is_the_certifiers() {
+    check_bounds(|seed, representations| {
+        let case = categorical(chain(seed, representations));
+        Case { network: case.network.widened(&case.graph).unwrap(), ..case }
+    });
+}
+
 /// The same with rows that are divided by their sums.
 fn normalised(case: Case) -> Case {
     Case { graph: case.graph.normalised(Normalisation::Float32), ..case }
