@@ -351,6 +351,28 @@ fn short_of(settings: &Settings) -> Settings {
     Settings { kind: LayerKind::Gcn, skip: false, ..settings.clone() }
 }
 
+/// What plain GCNs have become after a few iterations, as it was before other layers could be trained.
+#[test]
+fn plain_gcns_are_trained_to_the_same_bits_as_ever() {
+    let graph = cora();
+    let budget = Budget::uniform(&graph, 6, 14);
+    let split = Split::draw(&graph, Share::Percent(10.0), 5).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    for (loss, digest) in [
+        (Loss::Ce, "b6c54fcc4b1d6f1239b3025c252e0ecf96f5860ed9d91925af2ea8e147bdb346"),
+        (Loss::Rce, "4eacbd56493770d72d22ea4038ffd447bcc4123bb8c8d7c09752cb95c1563569"),
+        (Loss::Rh, "512fa43fcbd3b3c7a1972f36b83a6581c3f0bb2eca0442c13833018cbe29bbb5"),
+        (Loss::RhU, "1a3a66d4773ead4bf0eb2ac029bd113f9755401f366ab76da01fee65b3c209d9"),
+    ] {
+        let settings = Settings { hidden: 8, layers: 3, warm_up: 2, epochs: 4, dropout: 0.2, ..Settings::new(loss, 5) };
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn]).unwrap();
+        while trainer.step(false).unwrap().is_some() {}
+        trainer.write(&path, &Default::default()).unwrap();
+        assert_eq!(read_model(&path).unwrap().digest, digest, "{loss}");
+    }
+}
+
 #[test]
 fn the_embedded_models_say_what_they_are() {
     for (name, loss) in [("cora_standard", "ce"), ("cora_robust", "rh-u")] {
