@@ -1,21 +1,23 @@
-//! `gcnproof train`: a GCN that can be proved robust.
+//! `gcnproof train`: a network that can be proved robust.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use gcnproof::Graph;
+use gcnproof::{Graph, Operator};
 use gcnproof_run::scope::only_flips;
 use gcnproof_run::training::{Trained, Training, TrainingFiles};
+use gcnproof_train::kind::LayerKind;
 use gcnproof_train::losses::Loss;
-use gcnproof_train::settings::{Settings, TrainingBound};
+use gcnproof_train::settings::{MOST_LAYERS, Settings, TrainingBound};
 use gcnproof_train::split::{Share, Split};
-use miette::Result;
+use miette::{Result, miette};
 use serde_json::json;
 
 use super::input::{self, GraphArguments, LocalArguments, PassingArguments};
 use super::run::{self, Format};
 
-/// Train a GCN on a graph, with or without certificates in the loss.
+/// Train a network on a graph, with or without certificates in the loss.
 ///
 /// ce is standard training; rce, rh and rh-u train for certificates at the given budget. Defaults are the settings that
 /// reach the published results for each loss.
@@ -23,7 +25,8 @@ use super::run::{self, Format};
 #[command(after_help = "Examples:
   gcnproof train cora.npz --loss rh-u -Q 12 -q 1% --out robust.safetensors
   gcnproof train cora.npz --loss ce --split 20 --seed 7 --out standard.safetensors --log standard.jsonl
-  gcnproof train cora.npz --loss rh-u -Q 12 --bound anchored --layers 3 --out deep.safetensors
+  gcnproof train cora.npz --loss rh-u -Q 12 --bound anchored --depth 3 --out deep.safetensors
+  gcnproof train cora.npz --loss rh-u -Q 12 --layers sage --depth 3 --skip --out sage.safetensors
   gcnproof train cora.npz --loss rh-u -Q 12 --out robust.safetensors --resume      (after an interruption)
 
 Exit codes: 0 done, 2 wrong usage or input, 130 interrupted (resume with --resume).")]
@@ -56,11 +59,63 @@ struct NetworkArguments {
     /// Units of each hidden layer
     #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Model")]
     hidden: usize,
-    /// Weight layers (2: one hidden layer)
-    #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Model")]
-    layers: usize,
+    /// What the layers are: gcn, sage (GraphSAGE, means over neighbours), sage-sum or gin; a number is taken as --depth
+    #[arg(long, value_name = "KIND", default_value = "gcn", help_heading = "Model")]
+    layers: LayersArgument,
+    /// Weight layers (2: one hidden layer); each of gin is a network of two layers [default: 2]
+    #[arg(long, value_name = "N", help_heading = "Model")]
+    depth: Option<usize>,
+    /// Add each hidden layer to the next: relu(conv(h) + h)
+    #[arg(long, help_heading = "Model")]
+    skip: bool,
     #[command(flatten)]
     passing: PassingArguments,
+}
+
+/// What `--layers` says: what the layers are, or how many.
+#[derive(Clone, Copy, Debug)]
+enum LayersArgument {
+    Kind(LayerKind),
+    Depth(usize),
+}
+
+impl FromStr for LayersArgument {
+    type Err = String;
+    fn from_str(text: &str) -> Result<LayersArgument, String> {
+        if !text.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-') {
+            return text.parse().map(LayersArgument::Kind);
+        }
+        let depth = text.parse::<usize>().ok().filter(|depth| (1..=MOST_LAYERS).contains(depth));
+        depth.map(LayersArgument::Depth).ok_or_else(|| format!("a number of layers lies between 1 and {MOST_LAYERS}"))
+    }
+}
+
+impl NetworkArguments {
+    fn kind(&self) -> LayerKind {
+        match self.layers {
+            LayersArgument::Kind(kind) => kind,
+            LayersArgument::Depth(_) => LayerKind::Gcn,
+        }
+    }
+
+    fn depth(&self) -> Result<usize> {
+        match (self.layers, self.depth) {
+            (LayersArgument::Kind(_), depth) => Ok(depth.unwrap_or(2)),
+            (LayersArgument::Depth(layers), None) => Ok(layers),
+            (LayersArgument::Depth(layers), Some(depth)) => Err(miette!(
+                help = format!("give --layers gcn --depth {depth}"),
+                "--layers {layers} beside --depth {depth}: both say how many layers there are"
+            )),
+        }
+    }
+
+    /// The rules of message passing, and the words for them. Kinds other than GCN have their own, and then nothing is said.
+    fn rules(&self) -> Result<(Vec<Operator>, String)> {
+        match self.kind().is_gcn() || !self.passing.message_passing.is_empty() {
+            true => Ok((self.passing.rules()?, self.passing.words())),
+            false => Ok((Vec::new(), String::new())),
+        }
+    }
 }
 
 /// Whose labels may be used.
@@ -166,7 +221,7 @@ impl Train {
         run::prepare(self.output.threads)?;
         let files = self.files();
         files.check()?;
-        let settings = self.settings();
+        let settings = self.settings()?;
         settings.check()?;
         let graph = self.options.read_only(&self.graph).map_err(|report| only_flips("train", report))?;
         if self.split.labelled.is_none() && graph.notes().iter().any(|note| note.contains("train_mask")) {
@@ -182,7 +237,7 @@ impl Train {
             Some(list) => format!("labelled {list}"),
             None => self.split.split.to_string(),
         };
-        let (rules, passing) = (self.network.passing.rules()?, self.network.passing.words());
+        let (rules, passing) = self.network.rules()?;
         let training = Training { graph: &graph, budget, split, split_words, settings, rules, passing, files };
         let Some(trained) = training.execute(&*run::host())? else { return Ok(130) };
         match self.output.format {
@@ -223,16 +278,16 @@ impl Train {
         given.into_iter().filter(move |(_, given)| alone && *given).map(|(option, _)| option)
     }
 
-    fn settings(&self) -> Settings {
-        let tuning = &self.tuning;
+    fn settings(&self) -> Result<Settings> {
+        let (tuning, network) = (&self.tuning, &self.network);
         let known = Settings::new(self.loss, self.split.seed);
-        Settings {
+        let known = known.with_layers(network.kind(), network.depth()?, network.skip);
+        Ok(Settings {
             bound: match tuning.bound {
                 BoundArgument::Paper => TrainingBound::Paper,
                 BoundArgument::Anchored => TrainingBound::Anchored,
             },
-            hidden: self.network.hidden,
-            layers: self.network.layers,
+            hidden: network.hidden,
             batch: tuning.batch.unwrap_or(known.batch),
             warm_up: tuning.warm_up.unwrap_or(known.warm_up),
             epochs: tuning.epochs.unwrap_or(known.epochs),
@@ -246,7 +301,7 @@ impl Train {
             hinge_weight: tuning.hinge_weight.unwrap_or(known.hinge_weight),
             bias_spread: tuning.bias_spread.unwrap_or(known.bias_spread),
             ..known
-        }
+        })
     }
 }
 

@@ -100,6 +100,17 @@ fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>
     done.map(Cursor::into_inner).map_err(|error| unwritable(name, error.to_string()))
 }
 
+/// A tensor to be written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedTensor {
+    /// What it is called.
+    pub name: String,
+    /// Its sides.
+    pub shape: Vec<usize>,
+    /// Its numbers in C order.
+    pub values: Vec<f64>,
+}
+
 /// The bytes that [`write_model_safetensors`] writes; `name` is what errors call them.
 ///
 /// # Errors
@@ -110,37 +121,62 @@ pub fn model_safetensors(
     precision: Precision,
     metadata: &BTreeMap<String, String>,
 ) -> Result<Vec<u8>, FileError> {
-    let dtype = if precision == Precision::F32 { Dtype::F32 } else { Dtype::F64 };
     let mut tensors = Vec::new();
     let described = layers.iter().any(|layer| !layer.operators.is_empty());
-    let mut metadata = metadata.clone();
-    if described {
-        metadata.insert(description::KEY.into(), description::write(layers));
-    }
     for (number, layer) in layers.iter().enumerate() {
         if described {
             let DenseMatrix { rows, columns, values } = &layer.weight;
             let inputs = rows / layer.operators.len().max(1);
             for (term, values) in values.chunks(inputs * columns).enumerate() {
                 let weight = description::weight_name(number, term);
-                tensors.push((encode(name, &weight, values, dtype)?, vec![inputs, *columns], weight));
+                tensors.push(NamedTensor { name: weight, shape: vec![inputs, *columns], values: values.to_vec() });
             }
-            let bias = description::bias_name(number);
             let shape =
                 if layer.bias.len() == *columns { vec![*columns] } else { vec![layer.bias.len() / columns, *columns] };
-            tensors.push((encode(name, &bias, &layer.bias, dtype)?, shape, bias));
+            tensors.push(NamedTensor { name: description::bias_name(number), shape, values: layer.bias.clone() });
             continue;
         }
-        let turned = layer.weight.transpose();
-        let weight = format!("convs.{number}.lin.weight");
-        tensors.push((encode(name, &weight, &turned.values, dtype)?, vec![turned.rows, turned.columns], weight));
-        let bias = format!("convs.{number}.bias");
-        tensors.push((encode(name, &bias, &layer.bias, dtype)?, vec![layer.bias.len()], bias));
+        let DenseMatrix { rows, columns, values } = layer.weight.transpose();
+        tensors.push(NamedTensor { name: format!("convs.{number}.lin.weight"), shape: vec![rows, columns], values });
+        let shape = vec![layer.bias.len()];
+        tensors.push(NamedTensor { name: format!("convs.{number}.bias"), shape, values: layer.bias.clone() });
     }
+    match described {
+        true => described_safetensors(name, &description::write(layers), &tensors, precision, metadata),
+        false => tensors_safetensors(name, &tensors, precision, metadata),
+    }
+}
+
+/// The bytes of a model whose network is described otherwise than by the names of its tensors: `description` is what its metadata
+/// say of it under `gcnproof.network` (docs/model-format.md).
+///
+/// # Errors
+/// As [`write_model_safetensors`].
+pub fn described_safetensors(
+    name: &str,
+    description: &str,
+    tensors: &[NamedTensor],
+    precision: Precision,
+    metadata: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, FileError> {
+    let mut metadata = metadata.clone();
+    metadata.insert(description::KEY.into(), description.into());
+    tensors_safetensors(name, tensors, precision, &metadata)
+}
+
+fn tensors_safetensors(
+    name: &str,
+    tensors: &[NamedTensor],
+    precision: Precision,
+    metadata: &BTreeMap<String, String>,
+) -> Result<Vec<u8>, FileError> {
+    let dtype = if precision == Precision::F32 { Dtype::F32 } else { Dtype::F64 };
+    let encoded = tensors.iter().map(|tensor| encode(name, &tensor.name, &tensor.values, dtype));
+    let encoded: Vec<Vec<u8>> = encoded.collect::<Result<_, _>>()?;
     let mut views = Vec::new();
-    for (bytes, shape, tensor) in &tensors {
-        let view = TensorView::new(dtype, shape.clone(), bytes);
-        views.push((tensor, view.map_err(|error| unwritable(name, format!("{tensor}: {error}")))?));
+    for (tensor, bytes) in tensors.iter().zip(&encoded) {
+        let view = TensorView::new(dtype, tensor.shape.clone(), bytes);
+        views.push((&tensor.name, view.map_err(|error| unwritable(name, format!("{}: {error}", tensor.name)))?));
     }
     let metadata =
         (!metadata.is_empty()).then(|| metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect());

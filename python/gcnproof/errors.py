@@ -88,7 +88,7 @@ _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 #: Options of the command line that are switches in Python.
-_SWITCHES = ("resume", "force", "complete", "minimize", "exact-margins", "symmetrize", "binarize", "unweight")
+_SWITCHES = ("resume", "force", "complete", "minimize", "exact-margins", "symmetrize", "binarize", "unweight", "skip")
 
 
 def pythonic(text: str) -> str:

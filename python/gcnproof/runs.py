@@ -21,8 +21,8 @@ from .files import _graph, load
 from .graph import Graph
 from .network import Network
 from .progress import Listener, Progress
-from .scope import BOTH, instead, takers
-from .selection import Subject, chosen, is_module
+from .scope import BOTH, TAKES, instead, takers
+from .selection import Subject, chosen, grouped, is_module
 from .table import Table, content
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Path = str | os.PathLike[str]
 
 
-_OF = {"hidden": "units", "layers": "layers", "seed": "", "batch": "nodes", "sample": "nodes", "max_Q": "flips"}
+_OF = {"hidden": "units", "depth": "layers", "seed": "", "batch": "nodes", "sample": "nodes", "max_Q": "flips"}
 """What is counted by the arguments that are no iterations."""
 
 
@@ -39,7 +39,7 @@ def _numbers(counts: Mapping[str, Any], reals: Mapping[str, Any]) -> None:
     """Raises about numbers that are none: whole ones, and others, where they are given."""
     for name, count in counts.items():
         if count is not None:
-            whole(count, name, _OF.get(name, "iterations"), 1 if name in ("hidden", "layers", "batch") else 0)
+            whole(count, name, _OF.get(name, "iterations"), 1 if name in ("hidden", "depth", "batch") else 0)
     for name, number in reals.items():
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real) or not 0 <= float(number) < float("inf")):
             raise InputError(f"{name}={number!r}", "give a number, 0 or more")
@@ -65,12 +65,28 @@ def _check_training(loss: Any, bounds: Any, split: Any) -> None:
         raise InputError(f"split={split!r}", remedy)
 
 
+_KINDS = ("gcn", "sage", "sage-sum", "gin")
+
+
+def _layers(layers: Any, depth: Any) -> tuple[str, Any]:
+    """What the layers of a network are, and how many."""
+    if isinstance(layers, str) and layers in _KINDS:
+        return layers, 2 if depth is None else depth
+    if isinstance(layers, str):
+        raise InputError(f"layers={layers!r}", "give 'gcn', 'sage', 'sage-sum' or 'gin', and their number by depth")
+    if depth is not None:
+        raise InputError(f"layers={layers!r} together with depth={depth!r}: both say how many layers there are", f"say layers='gcn', depth={depth!r}")
+    whole(layers, "layers", "layers", 1)
+    return "gcn", layers
+
+
 def _flips(attack: Any, q: Any, more: dict[str, Any], what: str) -> Flips:
     """The attack of a command, by default Flips(Q=12, q=0.01)."""
     found = _attack(more, attack, q, what=what) or Flips()
-    if not isinstance(found, Flips) or isinstance(found, Categories):
+    categories = isinstance(found, Categories)
+    if not isinstance(found, Flips) or categories and "Categories" not in TAKES[what]:
         kind = BOTH if isinstance(found, Joint) else type(found).__name__
-        without = ", and a graph without groups" * isinstance(found, Categories)
+        without = ", and a graph without groups" * categories
         raise InputError(f"{what} is about flips of 0/1 attributes, not about {kind}", f"give Flips(…), or Q and q{without}; {kind} is decided by {takers(kind)}")
     return dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
 
@@ -141,8 +157,10 @@ def train(
     q: Any = None,
     *,
     hidden: int = 32,
-    layers: int = 2,
-    message_passing: str | Sequence[str] = "gcn",
+    layers: Literal["gcn", "sage", "sage-sum", "gin"] | int = "gcn",
+    depth: int | None = None,
+    skip: bool = False,
+    message_passing: str | Sequence[str] | None = None,
     split: str | int | None = None,
     labelled: Any = None,
     seed: int = 1,
@@ -152,7 +170,10 @@ def train(
     log: Path | None = None,
     **more: Unpack[Tuning],
 ) -> Training:
-    """Trains a graph convolutional network that can be proved robust against flips, by default Flips(Q=12, q=0.01) (docs/training.md).
+    """Trains a network that can be proved robust against flips, by default Flips(Q=12, q=0.01), or changes of Categories (docs/training.md).
+
+    `layers` says what its layers are, `depth` how many there are, by default 2; a number of `layers` is the depth of a GCN. skip=True adds
+    each hidden layer to the next. `message_passing` is for layers of GCNs.
 
     `ce` is standard training; `rce`, `rh` and `rh-u` have certificates in the loss. `split` draws the nodes whose labels are used, by
     default '10%' of each class; `labelled` gives them instead, as `nodes` of `certify`: labelled=data.train_mask. `out` is a .safetensors file; without it nothing is kept on disk. resume=True continues an interrupted training, force=True
@@ -175,17 +196,18 @@ def train(
         raise InputError(f"labelled together with split={split!r}: both say whose labels are used", "give one of them: nodes (labelled), or a share of each class (split)")
     split = "10%" if split is None else split
     _check_training(loss, bounds, split)
-    _numbers({"hidden": hidden, "layers": layers, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
+    kind, depth = _layers(layers, depth)
+    _numbers({"hidden": hidden, "depth": depth, "seed": seed, **{name: said.get(name) for name in _COUNTS}}, {name: said.get(name) for name in _REALS})
     files = {name: None if path is None else path_of(path, name) for name, path in (("out", out), ("log", log), ("checkpoint", said.get("checkpoint")))}
     keep_inputs(files, graph=data)
     mode = again(said)
     if mode["resume"] and out is None:
         raise InputError("resume=True needs out=: the file of the training that is continued", "give out='model.safetensors', the same as before")
-    rules = [message_passing] if isinstance(message_passing, str) else list(message_passing)
-    if not all(isinstance(rule, str) for rule in rules):
+    rules = None if message_passing is None else [message_passing] if isinstance(message_passing, str) else list(message_passing)
+    if rules is not None and not all(isinstance(rule, str) for rule in rules):
         raise InputError(f"message_passing={message_passing!r}", "give a rule such as 'gcn', or a list with one for each layer")
     count, bar = _threads(threads), Progress(progress, "train")
-    graph = _graph_of(data)
+    graph = grouped(_graph_of(data), found)
     if graph.labels is None or not (graph.labels >= 0).any():
         where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
         raise InputError("the graph has no labels, and training needs them", where)
@@ -203,7 +225,8 @@ def train(
             warn(f"{name} has no effect with loss='ce': it belongs to the losses with certificates")
     given = {name: said[name] for name in (*_COUNTS, *_REALS) if said.get(name) is not None and name != "checkpoint_every"}
     given = {name: float(value) if name in _REALS else int(value) for name, value in given.items()}
-    settings = {"loss": loss, "seed": int(seed), "hidden": int(hidden), "layers": int(layers), "bound": bounds or "paper", **given}
+    network = {"hidden": int(hidden), "kind": kind, "layers": int(depth), "skip": switch(skip, "skip")}
+    settings = {"loss": loss, "seed": int(seed), **network, "bound": bounds or "paper", **given}
     every = said.get("checkpoint_every")
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:
         path = files["out"] or os.path.join(folder, "model.safetensors")
@@ -220,10 +243,10 @@ def train(
         with bar as listener:
             told = _native.train(graph._native(), found._native(graph), asked, count, listener)
         tell(told)
-        network = load(path, message_passing=rules)
-    assert isinstance(network, Network)
+        trained = load(path, message_passing="gcn" if rules is None or network["skip"] else rules)
+    assert isinstance(trained, Network)
     kept = None if out is None else path
-    return Training(network, kept, told["evaluation"], told["iterations"], told["seconds"])
+    return Training(trained, kept, told["evaluation"], told["iterations"], told["seconds"])
 
 
 @dataclass(frozen=True)

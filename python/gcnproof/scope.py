@@ -10,7 +10,8 @@ TAKES: dict[str, tuple[str, ...]] = {
     "radius": ("Flips", "Categories", "Ranges", "Edges"),
     "check": ("Flips", "Categories", "Ranges", "Edges"),
     "explain": ("Flips", "Categories", "Edges"),
-    **dict.fromkeys(("collective", "train", "study", "validate", "RobustLoss"), ("Flips",)),
+    **dict.fromkeys(("train", "RobustLoss"), ("Flips", "Categories")),
+    **dict.fromkeys(("collective", "study", "validate"), ("Flips",)),
 }
 """The attacks that each call takes."""
 

@@ -111,6 +111,20 @@ SWAPPED = "the model comes first, then the graph: (model, data, …)"
 """The remedy where one stands in the other's place."""
 
 
+def grouped(graph: Graph, attack: Any) -> Graph:
+    """The graph with the groups whose categories an attack changes."""
+    from .attack import Categories  # They know how nodes are selected.
+
+    groups = getattr(attack, "groups", None)
+    if not isinstance(attack, Categories):
+        if graph.groups is not None:
+            raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", "give Categories(Q=…, q=…), or a graph without groups")
+        return graph
+    if groups is None and graph.groups is None:
+        raise InputError("Categories without groups", "say which attributes are one-hot together: Categories(Q=…, q=…, groups=[range(0, 7)])")
+    return graph if groups is None else graph.grouped(groups)
+
+
 class Subject:
     """A network on a graph, as it was given and as the native module has it. `call` says how a module is called with its data."""
 
@@ -213,16 +227,12 @@ class Subject:
             raise InputError(f"the attributes of the graph are categories (it has groups), and {type(attack).__name__} are not decided for such graphs", instead(what, "categories"))
         if isinstance(attack, Ranges) and division is not None and division.inside:
             raise InputError("Ranges move attributes, and the module divides their rows by their sums", "divide `data.x` before the module: T.NormalizeFeatures(); then the quotients are moved")
-        if not isinstance(attack, Categories):
-            if isinstance(attack, Flips) and self.graph.groups is not None:
-                raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", instead(what, "categories"))
-            return self
-        if attack.groups is None and self.graph.groups is None:
-            raise InputError("Categories without groups", "say which attributes are one-hot together: Categories(Q=…, q=…, groups=[range(0, 7)])")
-        if attack.groups is None:
+        if isinstance(attack, Flips) and not isinstance(attack, Categories) and self.graph.groups is not None:
+            raise InputError("the graph has groups of one-hot attributes, and Flips would flip them one by one", instead(what, "categories"))
+        if not isinstance(attack, Flips) or (graph := grouped(self.graph, attack)) is self.graph:
             return self
         subject = copy.copy(self)
-        subject.graph = self.graph.grouped(attack.groups)
+        subject.graph = graph
         subject.network = self.network.on(subject.graph._native())
         return subject
 

@@ -20,7 +20,7 @@ import torch
 
 from . import _native
 from .arguments import threads as _threads
-from .attack import Categories, Edges, Flips, Ranges, _named
+from .attack import Edges, Flips, Ranges, _named
 from .errors import InputError, InvalidAttributes, UnsupportedModel, warn
 from .graph import Graph
 from .network import Network
@@ -28,7 +28,7 @@ from .pyg import read
 from .pyg.inputs import Call, batched, copied, unwrapped
 from .pyg.traced import Traced, leaves, obstacle, remade
 from .scope import instead
-from .selection import check_places, selected
+from .selection import check_places, grouped, selected
 
 _READINGS = 4
 """So many pairs of module and data are kept as they were read."""
@@ -55,7 +55,7 @@ _CLOSE = 1e-9
 class RobustLoss:
     """How far a module is from being certified against an attacker, as a scalar that can be differentiated.
 
-    `attack` is Flips(Q=…, q=…). `kind` says what is charged, with g the bounds of the margins of a node's class over the others:
+    `attack` is Flips(Q=…, q=…) or Categories(Q=…, q=…, groups=…). `kind` says what is charged, with g the bounds of the margins of a node's class over the others:
 
     - "cross-entropy" (RCE): the cross entropy of −g, in place of that of the logits; nodes need labels;
     - "hinge" (RH): how far g is below `margin`, to be added to the cross entropy; nodes need labels;
@@ -80,10 +80,10 @@ class RobustLoss:
         call: Call | None = None,
         threads: int | None = None,
     ):
-        if not isinstance(attack, Flips) or isinstance(attack, Categories):
-            known = isinstance(attack, (Flips, Ranges, Edges, list, tuple))
+        if not isinstance(attack, Flips):
+            known = isinstance(attack, (Ranges, Edges, list, tuple))
             decided = "; certify decides other attacks, whatever a module was trained with" if known else ""
-            raise InputError(f"a {type(attack).__name__} is no attack that there is a loss for, which are flips of 0/1 attributes", f"give Flips(Q=12, q=0.01){decided}")
+            raise InputError(f"a {type(attack).__name__} is no attack that there is a loss for, which are flips of 0/1 attributes and changes of categories", f"give Flips(Q=12, q=0.01){decided}")
         if attack.Q is None or attack.q is None:
             raise InputError(f"{'Q' if attack.Q is None else 'q'} is missing", "say how many attributes may be flipped in all (Q) and in each node (q)")
         if attack.bound not in ("best", bound):
@@ -105,7 +105,7 @@ class RobustLoss:
         self._readings: list[_Reading] = []
 
     def __repr__(self) -> str:
-        return f"RobustLoss(Flips(Q={self.attack.Q}, q={self.attack.q}), {self.kind!r}, {self.bound!r})"
+        return f"RobustLoss({type(self.attack).__name__}(Q={self.attack.Q}, q={self.attack.q}), {self.kind!r}, {self.bound!r})"
 
     def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *more: None, labelled: Any = None) -> torch.Tensor:
         """The loss of some nodes, or graphs: ids, a slice, a mask, or all of them. It is their mean times `weight`.
@@ -189,7 +189,7 @@ class _Reading:
             found = read(model, data, loss._call, traced=True)
         except InvalidAttributes as error:
             raise error.of(instead("RobustLoss", "numbers")) from None
-        graph = found.compared_graph()
+        graph = grouped(found.compared_graph(), loss.attack)
         # As the native code has them: each layer behind those that it reads.
         self.arrays = [found.arrays[layer.name] for layer in found.network._sorted()]
         self.made = [array.made for weights, bias in self.arrays for array in (*weights, bias) if isinstance(array, Traced)]

@@ -12,6 +12,7 @@ use gcnproof_run::page::{Page, PageGraph};
 use gcnproof_run::study::{Study, StudyModel};
 use gcnproof_run::study_run::Plan;
 use gcnproof_run::training::{Training, TrainingFiles};
+use gcnproof_train::kind::LayerKind;
 use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::Settings;
 use gcnproof_train::split::{Share, Split};
@@ -31,11 +32,11 @@ use crate::objects::object;
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct AskedTraining {
-    /// The settings that are given, as a JSON object; `loss` and `seed` are.
+    /// The settings that are given, as a JSON object; `loss`, `seed`, `kind`, `layers` and `skip` are.
     settings: String,
     split: String,
     labelled: Option<Vec<i64>>,
-    message_passing: Vec<String>,
+    message_passing: Option<Vec<String>>,
     out: PathBuf,
     log: Option<PathBuf>,
     checkpoint: Option<PathBuf>,
@@ -48,7 +49,10 @@ pub struct AskedTraining {
 fn settings(given: &str) -> Result<Settings> {
     let given: Map<String, Value> = serde_json::from_str(given).into_diagnostic()?;
     let loss: Loss = serde_json::from_value(given["loss"].clone()).into_diagnostic()?;
+    let kind: LayerKind = serde_json::from_value(given["kind"].clone()).into_diagnostic()?;
+    let depth = given["layers"].as_u64().and_then(|depth| usize::try_from(depth).ok()).unwrap_or_default();
     let known = Settings::new(loss, given["seed"].as_u64().unwrap_or_default());
+    let known = known.with_layers(kind, depth, given["skip"] == Value::Bool(true));
     let mut all = serde_json::to_value(known).into_diagnostic()?;
     if let Value::Object(all) = &mut all {
         all.extend(given);
@@ -98,7 +102,12 @@ pub fn train<'py>(
                 (Split::draw(&graph, share, settings.seed)?, asked.split)
             }
         };
-        let (rules, passing) = (input::rules(&asked.message_passing)?, asked.message_passing.join(","));
+        // Kinds of layers other than GCN have their own rules.
+        let (rules, passing) = match asked.message_passing {
+            Some(rules) => (input::rules(&rules)?, rules.join(",")),
+            None if settings.kind.is_gcn() => (vec![Operator::Gcn], "gcn".into()),
+            None => (Vec::new(), String::new()),
+        };
         let training = Training { graph: &graph, budget, split, split_words, settings, rules, passing, files };
         let trained = training.execute(&*host())?;
         Ok(trained.map(|trained| {

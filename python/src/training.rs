@@ -92,10 +92,6 @@ impl Certificates {
         charging: Charging,
         threads: Option<usize>,
     ) -> PyResult<Certificates> {
-        if graph.0.categories().is_some() {
-            let message = "the attributes are categories, for which there is no loss yet";
-            return Err(wrong(py, message, "train on 0/1 attributes, against Flips"));
-        }
         let relaxation = match charging.bound.as_str() {
             "paper" => Relaxation::Paper,
             "anchored" => Relaxation::Anchored,
@@ -114,8 +110,8 @@ impl Certificates {
             hinge_weight: charging.weight,
             weight_decay: 0.0,
         };
-        let transposed = Transposed::new(problem.graph(), problem.network());
-        let network = problem.network().clone();
+        let network = problem.network().clone().unwidened();
+        let transposed = Transposed::new(problem.graph(), &network);
         Ok(Certificates { problem, network, transposed, stage: stage(py, &charging.kind)?, terms, pool })
     }
 

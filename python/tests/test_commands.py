@@ -41,6 +41,29 @@ def test_training_for_certificates_into_a_file(cora, tmp_path):
         gcnproof.train(cora, "mse", progress=False)
 
 
+@pytest.mark.parametrize("kind", ["gcn", "sage", "sage-sum", "gin"])
+def test_training_of_other_layers(cora, kind, tmp_path):
+    out = tmp_path / "deep.safetensors"
+    made = gcnproof.train(cora, "ce", Q=2, q=1, layers=kind, depth=3, skip=True, hidden=8, epochs=40, out=out, progress=False)
+    assert made.evaluation["accuracy"] > 0.3
+    assert (gcnproof.logits(made.network, cora).argmax(1) == cora.labels).mean() == pytest.approx(made.evaluation["accuracy"])
+    assert len(gcnproof.certify(out, cora, 1, 1, nodes=[1, 2], complete=False, progress=False)) == 2
+
+
+def test_layers_that_make_no_sense(cora):
+    for options, words in [
+        ({"layers": "gat"}, "give 'gcn', 'sage', 'sage-sum' or 'gin'"),
+        ({"layers": 3, "depth": 3}, "say layers='gcn', depth=3"),
+        ({"layers": 0}, "layers=0"),
+        ({"depth": 0}, "depth=0"),
+        ({"skip": True}, "give depth 3 or more"),
+        ({"skip": "yes", "depth": 3}, "skip='yes'"),
+        ({"layers": "sage", "message_passing": "mean"}, "layers sage says itself"),
+    ]:
+        with pytest.raises(gcnproof.InputError, match=words):
+            gcnproof.train(cora, "ce", epochs=1, progress=False, **options)
+
+
 def test_a_study_and_its_report(cora, standard, trained, tmp_path):
     folder = tmp_path / "study"
     told = gcnproof.study(

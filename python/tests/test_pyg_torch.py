@@ -1,6 +1,7 @@
 """gcnproof.torch.RobustLoss: its gradient against central differences, what it notices, what it refuses, and that it trains."""
 
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -198,6 +199,48 @@ def test_gradients_of_graphs(kind, pool):
     assert 0.0 <= robust.certified(model, data) <= 1.0
 
 
+GROUPS = [range(0, 4), range(4, 7)]
+
+
+def one_hot_graph(seed=0):
+    """A graph whose rows have one attribute of each group; those of the second may have none."""
+    data, random = labelled_graph(seed), np.random.default_rng(seed)
+    data.x = torch.zeros_like(data.x)
+    for row in data.x:
+        row[random.integers(0, 4)] = 1.0
+        if random.random() < 0.7:
+            row[random.integers(4, 7)] = 1.0
+        row[7:] = torch.from_numpy((random.random(ATTRIBUTES - 7) < 0.5).astype(np.float32))
+    return data
+
+
+@pytest.mark.parametrize("bound", ["paper", "anchored"])
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin"])
+def test_gradients_of_changes_of_categories(name, bound):
+    data, model = one_hot_graph(), {"gcn": models.GCN, "sage": models.GraphSAGE, "gin": models.GIN}[name](ATTRIBUTES, HIDDEN, 2, CLASSES)
+    model = stirred(model, 1).double()
+    robust = RobustLoss(gcnproof.Categories(Q=3, q=2, groups=GROUPS), "hinge-unlabelled", bound, margin=4.0, margin_unlabelled=3.0)
+    count, kinks = compare(model, lambda: robust(model, data))
+    assert kinks * 10 <= count, (count, kinks)
+    attack = gcnproof.Categories(Q=3, q=2, groups=GROUPS, bound=bound, margins="tight")
+    results = gcnproof.certify(model, data, attack, complete=False, progress=False)
+    bounds, _ = robust._reading(model, data).bounds(list(range(data.num_nodes)))
+    assert name == "gin" or ((bounds > 0) == [result.verdict == "robust" for result in results]).all()
+
+
+@pytest.mark.filterwarnings("ignore:the model")
+def test_train_and_the_loss_have_the_same_numbers_for_categories(tmp_path):
+    data, attack = one_hot_graph(2), gcnproof.Categories(Q=2, q=1, groups=GROUPS)
+    common = {"layers": "sage", "hidden": 4, "batch": 1000, "decay": 1.0, "weight_decay": 0.0, "warm_up": 0, "labelled": data.train_mask, "progress": False}
+    out, log = tmp_path / "model.safetensors", tmp_path / "log.jsonl"
+    gcnproof.train(data, "rce", attack, epochs=5, out=out, **common)
+    gcnproof.train(data, "rce", attack, epochs=6, log=log, **common)
+    model = TRAINED["sage"](2)
+    model.load_state_dict(tensors(out))
+    value = RobustLoss(attack, "cross-entropy")(model.double(), data, data.train_mask)
+    assert value.item() == pytest.approx(json.loads(log.read_text().splitlines()[6])["loss"], rel=1e-5)
+
+
 def test_the_bounds_are_those_of_certify():
     data, model = labelled_graph(4), made("gcn", 2)
     for bound in ("paper", "anchored"):
@@ -208,6 +251,65 @@ def test_the_bounds_are_those_of_certify():
         certified = np.array([result.verdict == "robust" for result in results])
         assert ((bounds > 0) == certified).all()
         assert robust.certified(model, data) == certified.mean()
+
+
+def tensors(path):
+    """The tensors of a safetensors file, for load_state_dict."""
+    raw = Path(path).read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header = {name: of for name, of in json.loads(raw[8 : 8 + length]).items() if name != "__metadata__"}
+    data = raw[8 + length :]
+    return {name: torch.frombuffer(bytearray(data[slice(*of["data_offsets"])]), dtype=torch.float32).reshape(of["shape"]) for name, of in header.items()}
+
+
+class Skipping(nn.Module):
+    """A model of PyTorch Geometric in which every hidden layer is added to the next."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.convs = model.convs
+
+    def forward(self, x, edge_index):
+        first, *others, last = self.convs
+        x = first(x, edge_index).relu()
+        for conv in others:
+            x = (conv(x, edge_index) + x).relu()
+        return last(x, edge_index)
+
+
+TRAINED = {
+    "gcn": lambda depth: models.GCN(ATTRIBUTES, 4, depth, CLASSES),
+    "sage": lambda depth: models.GraphSAGE(ATTRIBUTES, 4, depth, CLASSES),
+    "sage-sum": lambda depth: models.GraphSAGE(ATTRIBUTES, 4, depth, CLASSES, aggr="sum"),
+    "gin": lambda depth: models.GIN(ATTRIBUTES, 4, depth, CLASSES),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the model")
+@pytest.mark.parametrize(("depth", "skip"), [(2, False), (3, False), (4, True)])
+@pytest.mark.parametrize("kind", TRAINED)
+def test_train_and_the_loss_have_the_same_numbers(kind, depth, skip, tmp_path):
+    data, attack = labelled_graph(2), gcnproof.Flips(Q=3, q=2)
+    nodes = data.train_mask.nonzero().ravel()
+    common = {"layers": kind, "depth": depth, "skip": skip, "hidden": 4, "batch": 1000, "decay": 1.0, "weight_decay": 0.0, "warm_up": 0}
+    common |= {"labelled": data.train_mask, "learning_rate": 0.02, "progress": False}
+    for loss, kind_of_loss in (("rce", "cross-entropy"), ("rh", "hinge")):
+        out, log = tmp_path / f"{loss}.safetensors", tmp_path / f"{loss}.jsonl"
+        gcnproof.train(data, loss, attack, epochs=6, out=out, **common)
+        # One iteration more: its loss is that of the weights that were written.
+        gcnproof.train(data, loss, attack, epochs=7, log=log, **common)
+        wanted = json.loads(log.read_text().splitlines()[7])
+        model = TRAINED[kind](depth)
+        # GINConv keeps its epsilon, which is 0, in a buffer.
+        missing, unexpected = model.load_state_dict(tensors(out), strict=kind != "gin")
+        assert not unexpected and all(name.endswith("eps") for name in missing)
+        model = (Skipping(model) if skip else model).double().eval()
+        logits = model(data.x.double(), data.edge_index)
+        assert np.allclose(gcnproof.logits(out, data), logits.detach().numpy(), atol=1e-9)
+        value = RobustLoss(attack, kind_of_loss)(model, data, nodes).item()
+        if loss == "rh":
+            value += F.cross_entropy(logits[nodes], data.y[nodes]).item()
+        assert wanted["iteration"] == 6 and value == pytest.approx(wanted["loss"], rel=1e-5)
 
 
 def test_numbers_move_and_the_module_is_read_once():
@@ -324,9 +426,10 @@ def test_what_cannot_be_trained_is_refused_at_the_first_call():
     data = labelled_graph()
     with pytest.raises(gcnproof.UnsupportedModel, match="GATConv"):
         loss_of("hinge")(pyg.GATConv(ATTRIBUTES, CLASSES), data, [0])
-    for attack in (gcnproof.Edges(remove=1), gcnproof.Categories(Q=1, q=1, groups=[[0, 1]])):
-        with pytest.raises(gcnproof.InputError, match="no attacker"):
-            RobustLoss(attack)
+    with pytest.raises(gcnproof.InputError, match="no attacker"):
+        RobustLoss(gcnproof.Edges(remove=1))
+    with pytest.raises(gcnproof.InputError, match="Categories without groups"):
+        RobustLoss(gcnproof.Categories(Q=1, q=1), "hinge")(made("gcn"), data, [0])
     with pytest.raises(gcnproof.InputError, match="q is missing"):
         RobustLoss(gcnproof.Flips(Q=1))
     for kind in ("hinges", None, 3):

@@ -127,7 +127,8 @@ impl Training<'_> {
             message_passing: input::names(&self.rules),
             settings: self.settings.clone(),
         };
-        let mut trainer = Trainer::new(self.graph, &self.budget, &self.split, self.settings.clone(), &self.rules)?;
+        let budget = self.budget.clone().of_categories(self.graph);
+        let mut trainer = Trainer::new(self.graph, &budget, &self.split, self.settings.clone(), &self.rules)?;
         for note in &self.split.notes {
             host.note(&format!("note: {note}"));
         }
@@ -195,7 +196,13 @@ impl Training<'_> {
 
     /// What the file says about itself.
     fn metadata(&self, trainer: &Trainer, identity: &TrainingRun) -> BTreeMap<String, String> {
+        // A description says itself how messages are passed.
+        let network = match self.settings.is_plain() {
+            true => ("message_passing", self.passing.clone()),
+            false => ("layers", self.settings.kind.to_string()),
+        };
         let entries = [
+            network,
             ("framework", format!("gcnproof {}", env!("CARGO_PKG_VERSION"))),
             ("graph", identity.graph.clone()),
             ("loss", self.settings.loss.to_string()),
@@ -204,7 +211,6 @@ impl Training<'_> {
             ("seed", self.settings.seed.to_string()),
             ("split", self.split_words.clone()),
             ("labelled", json!(self.split.labelled).to_string()),
-            ("message_passing", self.passing.clone()),
             ("settings", json!(self.settings).to_string()),
             ("iterations", trainer.iteration().to_string()),
         ];

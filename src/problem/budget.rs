@@ -174,7 +174,8 @@ impl Budget {
 
     /// The same budget for the categories of a graph, if it has any. A frozen attribute is then neither lost nor got.
     #[must_use]
-    pub(crate) fn of_categories(self, graph: &Graph) -> Budget {
+    #[doc(hidden)]
+    pub fn of_categories(self, graph: &Graph) -> Budget {
         Budget { categories: graph.categories().cloned(), ..self }
     }
 

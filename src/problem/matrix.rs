@@ -209,7 +209,8 @@ impl Weights {
     ///
     /// # Panics
     /// If that is not how many there are.
-    pub(crate) fn from_rows(inputs: usize, outputs: usize, values: Vec<f64>) -> Weights {
+    #[doc(hidden)]
+    pub fn from_rows(inputs: usize, outputs: usize, values: Vec<f64>) -> Weights {
         Weights { by_input: DMatrix::from_vec(outputs, inputs, values) }
     }
 

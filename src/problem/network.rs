@@ -192,10 +192,7 @@ impl Network {
     /// If weights of two categories differ by more than a float can say, or a weight times a power of two is no float.
     pub fn widened(mut self, graph: &Graph) -> Result<Network, NetworkError> {
         if graph.categories().is_none() && graph.values().is_none() {
-            if let Some(own) = self.plain.take() {
-                self.layers[0].clone_from(&own);
-            }
-            return Ok(self);
+            return Ok(self.unwidened());
         }
         // What was widened for another graph is widened anew from the model's own layer.
         let own = self.plain.take().unwrap_or_else(|| Arc::new(self.layers[0].clone()));
@@ -220,6 +217,15 @@ impl Network {
         }
         first.weight = Weights::from_rows(weight.rows, weight.columns, weight.values);
         Ok(self)
+    }
+
+    /// The same network with its first layer as the model has it.
+    #[doc(hidden)]
+    pub fn unwidened(mut self) -> Network {
+        if let Some(own) = self.plain.take() {
+            self.layers[0].clone_from(&own);
+        }
+        self
     }
 
     /// The weight layers as the model has them.

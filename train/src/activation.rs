@@ -10,10 +10,11 @@ use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::network::{Layer, Network};
 use rayon::prelude::*;
 
-use super::first_hidden::{Rows, UnitBounds, first_hidden};
+use super::first_hidden::{FirstHidden, Rows, UnitBounds};
+use super::flipped_rows;
 use super::gradient::{Gradient, add_scaled, bias_row};
 use super::normalised_rows;
-use super::pass::{Dropout, Pass, Transposed};
+use super::pass::{Dropout, Pass, ReversePass};
 use super::receptive_field::ReceptiveField;
 
 /// One number for `R` and one for `S` of every unit of representations `2 … L−1`: `lower[l − 2]`, nodes × units.
@@ -79,19 +80,19 @@ impl ActivationBounds {
         pass: &Pass,
         dropout: Option<Dropout>,
     ) -> ActivationBounds {
-        let (intervals, rows) = (Intervals::default(), Rows::new(network, budget, reach));
+        let (intervals, rows) = (Intervals::default(), Rows::new(graph, network, budget, reach));
         let mut bounds = ActivationBounds { intervals, rows, units: Vec::new(), dropout };
         if network.depth() == 2 {
             return bounds;
         }
         let width = network.width(2);
-        bounds.units = (0..width)
-            .into_par_iter()
-            .map(|unit| match graph.normalisation().is_some() {
-                true => normalised_rows::first_hidden(graph, network, budget, reach, &bounds.rows, pass, unit),
-                false => first_hidden(graph, network, budget, reach, &bounds.rows, pass, unit),
-            })
-            .collect();
+        let first = FirstHidden { graph, network, budget, reach, rows: &bounds.rows, pass };
+        let unit_bounds = |unit: usize| match graph.normalisation().is_some() {
+            _ if first.is_free(unit) => first.bounds(unit, |_, _| 0.0),
+            true => normalised_rows::unit_bounds(&first, unit),
+            false => flipped_rows::unit_bounds(&first, unit),
+        };
+        bounds.units = (0..width).into_par_iter().map(unit_bounds).collect();
         let mut lower = vec![0.0; graph.node_count() * width];
         let mut upper = lower.clone();
         for (row, &m) in reach.nodes(2).iter().enumerate() {
@@ -155,17 +156,10 @@ impl ActivationBounds {
     }
 
     /// Takes `∂loss/∂R` and `∂loss/∂S` to the parameters and to `∂loss/∂Ĥ(2)`.
-    pub fn reverse(
-        &self,
-        network: &Network,
-        transposed: &Transposed,
-        reach: &ReceptiveField,
-        mut by: Intervals,
-        hidden: &mut [f64],
-        gradient: &mut Gradient,
-    ) {
+    pub fn reverse(&self, of: ReversePass, mut by: Intervals, hidden: &mut [f64], gradient: &mut Gradient) {
+        let ReversePass { network, reach, .. } = of;
         for l in (2..network.depth() - 1).rev() {
-            self.propagate_reverse(network, transposed, reach, l, &mut by, gradient);
+            self.propagate_reverse(of, l, &mut by, gradient);
         }
         let (Some(by_lower), Some(by_upper)) = (by.lower.first(), by.upper.first()) else { return };
         let (width, inputs) = (network.width(2), network.width(1));
@@ -203,15 +197,8 @@ impl ActivationBounds {
         self.dropout.map_or(1.0, |dropout| dropout.factor(l, node, unit))
     }
 
-    fn propagate_reverse(
-        &self,
-        network: &Network,
-        transposed: &Transposed,
-        reach: &ReceptiveField,
-        l: usize,
-        by: &mut Intervals,
-        gradient: &mut Gradient,
-    ) {
+    fn propagate_reverse(&self, of: ReversePass, l: usize, by: &mut Intervals, gradient: &mut Gradient) {
+        let ReversePass { network, transposed, reach, .. } = of;
         let step = Step::new(network, l);
         let layer = step.layer;
         let (inputs, width, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());

@@ -8,8 +8,9 @@ use gcnproof::internals::problem::network::Network;
 use rayon::prelude::*;
 
 use super::activation::{ActivationBounds, Intervals};
+use super::categories::{add_gradient, widened};
 use super::gradient::{Gradient, add_scaled, bias_row};
-use super::pass::{Dropout, Pass, Transposed};
+use super::pass::{Dropout, Pass, ReversePass, Transposed};
 use super::receptive_field::ReceptiveField;
 use super::relaxation::{Certificate, TargetGradient, Workspace};
 
@@ -17,7 +18,7 @@ use super::relaxation::{Certificate, TargetGradient, Workspace};
 pub struct Batches<'a> {
     /// The unperturbed graph.
     pub graph: &'a Graph,
-    /// The network with its present weights.
+    /// The network with its present weights, as the model has them where the graph has categories.
     pub network: &'a Network,
     /// The attacker's budget.
     pub budget: &'a Budget,
@@ -61,7 +62,28 @@ impl Batches<'_> {
         charge: impl Fn(usize, usize, &[f64]) -> Option<Charge> + Sync,
         gradient: Option<&mut Gradient>,
     ) -> Vec<Target> {
-        let Batches { graph, network, budget, transposed, relaxation, dropout } = *self;
+        let Some(categories) = self.graph.categories() else {
+            return self.evaluate_on(self.network, targets, class, charge, gradient);
+        };
+        let wide = widened(self.network, categories);
+        let mut by = gradient.is_some().then(|| Gradient::zeros(&wide));
+        let targets = self.evaluate_on(&wide, targets, class, charge, by.as_mut());
+        if let (Some(into), Some(by)) = (gradient, by) {
+            add_gradient(self.network, categories, &by, into);
+        }
+        targets
+    }
+
+    /// The same on the network whose first layer takes all attributes of the graph.
+    fn evaluate_on(
+        &self,
+        network: &Network,
+        targets: &[u32],
+        class: impl Fn(usize, usize) -> usize + Sync,
+        charge: impl Fn(usize, usize, &[f64]) -> Option<Charge> + Sync,
+        gradient: Option<&mut Gradient>,
+    ) -> Vec<Target> {
+        let Batches { graph, budget, transposed, relaxation, dropout, .. } = *self;
         let reach = ReceptiveField::of(network, targets);
         let pass = Pass::forward(graph, network, &reach, None);
         let bounds = ActivationBounds::new(graph, network, budget, &reach, &pass, dropout);
@@ -99,9 +121,10 @@ impl Batches<'_> {
         for part in parts.into_iter().flatten() {
             part.add_to(network, &mut upstream[0], &mut by_intervals, gradient);
         }
-        bounds.reverse(network, transposed, &reach, by_intervals, &mut upstream[0], gradient);
+        let reverse = ReversePass { graph, network, transposed, reach: &reach };
+        bounds.reverse(reverse, by_intervals, &mut upstream[0], gradient);
         // Nothing depends on the layers above directly: the pass is reversed from representation 2 on.
-        pass.reverse(graph, network, transposed, &reach, upstream, gradient);
+        pass.reverse(reverse, upstream, gradient);
         targets
     }
 }

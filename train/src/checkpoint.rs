@@ -79,8 +79,11 @@ impl Trainer<'_> {
             return Err(damaged());
         }
         let run = serde_json::to_value(run).unwrap_or_default();
-        // What was said comes before what follows from it: a seed also decides which nodes are labelled.
-        let difference = first_difference("settings", &header.run["settings"], &run["settings"]);
+        // What was said comes before what follows from it: the layers decide about other settings, and a seed also decides
+        // which nodes are labelled.
+        let (theirs, ours) = (&header.run["settings"], &run["settings"]);
+        let network = ["kind", "skip"].into_iter().find_map(|name| first_difference(name, &theirs[name], &ours[name]));
+        let difference = network.or_else(|| first_difference("settings", theirs, ours));
         if let Some(difference) = difference.or_else(|| first_difference("run", &header.run, &run)) {
             let remedy = "give the same arguments as the run that wrote it, or start again with --force in the place of --resume";
             return Err(refuse(format!("it belongs to another run: {difference}"), remedy));
@@ -139,8 +142,16 @@ fn first_difference(name: &str, theirs: &Value, ours: &Value) -> Option<String> 
         "frozen_attributes" => return Some("--freeze-attributes".into()),
         "global" => "-Q".into(),
         "direction" => "--flips".into(),
+        "layers" => "--depth".into(),
+        "kind" => "--layers".into(),
         name => format!("--{}", name.replace('_', "-")),
     };
+    // What is not said of a network is what plain GCNs have.
+    let [theirs, ours] = [theirs, ours].map(|value| match (name, value) {
+        ("kind", Value::Null) => "gcn".into(),
+        ("skip", Value::Null) => false.into(),
+        _ => value.clone(),
+    });
     Some(match theirs.is_array() || ours.is_array() {
         true => format!("{option} has changed"),
         false => format!("{option} {theirs} there, {ours} now").replace('"', ""),
@@ -174,5 +185,8 @@ mod tests {
             "labelled": [1, 5], "message_passing": ["gcn"], "settings": settings,
         });
         assert_eq!(json!(run), before);
+        // What plain GCNs do not need is not said of them.
+        let names: Vec<String> = before["settings"].as_object().unwrap().keys().cloned().collect();
+        assert!(!names.contains(&"kind".into()) && !names.contains(&"skip".into()), "{names:?}");
     }
 }

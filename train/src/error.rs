@@ -6,6 +6,8 @@ use gcnproof_results::ResultError;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::kind::LayerKind;
+
 /// An error of training.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
@@ -18,9 +20,11 @@ pub enum TrainError {
     #[error("the rows of the attributes are divided by their sums: training is on 0/1 attributes")]
     #[diagnostic(help("train in PyTorch Geometric and certify that model, or read the attributes with --binarize"))]
     Normalised,
-    /// One-hot attributes.
-    #[error("the attributes of the graph are categories: training is on attributes that are flipped one by one")]
-    #[diagnostic(help("leave `attr_groups` out for training, and certify the model on the graph with it"))]
+    /// A budget of flips for one-hot attributes, or of changes of categories for others.
+    #[error(
+        "the attributes of the graph are categories, and the budget is not one of changes of them, or the other way round"
+    )]
+    #[diagnostic(help("make the budget one of the graph's categories"))]
     Categories,
     /// A batch of graphs.
     #[error("the file has a `batch` of graphs: training is of networks that classify nodes")]
@@ -72,6 +76,24 @@ pub enum TrainError {
         value: String,
         /// What it should be.
         wanted: &'static str,
+    },
+    /// No two hidden layers that a skip connection could lead from and to.
+    #[error("--skip leads from one hidden layer to the next, and --depth {depth} has fewer than two")]
+    #[diagnostic(help("give --depth 3 or more, or leave --skip out"))]
+    Skip {
+        /// Weight layers.
+        depth: usize,
+    },
+    /// A description names operators by rule.
+    #[error("--skip with a matrix from a file: such a network can only be written with message passing by a rule")]
+    #[diagnostic(help("give --message-passing a rule such as gcn or mean, or leave --skip out"))]
+    SkipMatrix,
+    /// Layers that have their own message passing.
+    #[error("--message-passing is for layers of GCNs: --layers {kind} says itself how messages are passed")]
+    #[diagnostic(help("leave --message-passing out, or give --layers gcn"))]
+    Passing {
+        /// The kind of the layers.
+        kind: LayerKind,
     },
     /// The network blew up.
     #[error("the loss is no longer a number at iteration {iteration}")]

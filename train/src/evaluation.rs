@@ -78,16 +78,16 @@ pub fn evaluate(graph: &Graph, network: &Network, budget: &Budget, split: &Split
 }
 
 fn certifier(graph: &Graph, network: &Network, budget: Budget) -> Certifier {
-    let problem =
-        Problem::new(graph.clone(), network.clone(), budget).expect("the trainer has seen that the parts fit");
+    let network = network.clone().widened(graph).expect("the weights are finite and of single precision");
+    let problem = Problem::new(graph.clone(), network, budget).expect("the trainer has seen that the parts fit");
     Certifier::builder(problem).build()
 }
 
 /// Which nodes have a positive bound for every other class.
 fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
-    let positive = |node: usize, pair: (usize, usize), workspace: &mut Workspace| {
+    let positive = |node: usize, class: usize, other: usize, workspace: &mut Workspace| {
         let mut by =
-            |relaxation| certifier.prepared().pair_bound(node, pair.0, pair.1, relaxation, workspace).lower() > 0.0;
+            |relaxation| certifier.prepared().pair_bound(node, class, other, relaxation, workspace).lower() > 0.0;
         match bound {
             Bound::Paper => by(Relaxation::Paper),
             Bound::Anchored => by(Relaxation::Anchored),
@@ -98,7 +98,7 @@ fn certified(certifier: &Certifier, nodes: &[u32], bound: Bound) -> Vec<bool> {
     let certify = |workspace: &mut Workspace, &node: &u32| {
         let class = certifier.predicted(node as usize);
         let mut others = (0..certifier.network().class_count()).filter(|&k| k != class);
-        others.all(|k| positive(node as usize, (class, k), workspace))
+        others.all(|k| positive(node as usize, class, k, workspace))
     };
     nodes.par_iter().map_init(Workspace::default, certify).collect()
 }

@@ -19,6 +19,14 @@ impl Gradient {
             bias: network.layers().iter().map(|layer| vec![0.0; layer.bias.values().len()]).collect(),
         }
     }
+
+    /// Multiplies each number by that of another one.
+    pub(crate) fn scale(&mut self, factors: &Gradient) {
+        let tensors = self.weight.iter_mut().zip(&factors.weight).chain(self.bias.iter_mut().zip(&factors.bias));
+        for (numbers, factors) in tensors {
+            numbers.iter_mut().zip(factors).for_each(|(number, factor)| *number *= factor);
+        }
+    }
 }
 
 /// The part of a bias' gradient that belongs to a node: its own row where each node has one, else the only one.

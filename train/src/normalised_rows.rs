@@ -8,11 +8,8 @@ use gcnproof::internals::bound::menu::{Menu, RowLosses};
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
-use gcnproof::internals::problem::network::Network;
 
-use super::first_hidden::{Rows, UnitBounds, without_bounds};
-use super::pass::Pass;
-use super::receptive_field::ReceptiveField;
+use super::first_hidden::{Asked, FirstHidden, UnitBounds};
 use super::top_flips::Pick;
 
 /// What every attribute adds to a unit where its entry is 1, and the attributes that add most, falling.
@@ -123,25 +120,22 @@ impl RowMenu {
     }
 }
 
-/// One unit of representation 2 (docs/math.md (21.5)). Cost: the menus of all nodes, and per row a selection among the steps of
+/// A step of a row's menu: what it gains, and which entry of the asked row it belongs to.
+struct Step {
+    gain: f64,
+    at: usize,
+}
+
+/// The bounds of one unit (docs/math.md (21.5)). Cost: the menus of all nodes, and per row a selection among the steps of
 /// its neighbours; where terms meet, a menu for every entry.
-pub(crate) fn first_hidden(
-    graph: &Graph,
-    network: &Network,
-    budget: &Budget,
-    reach: &ReceptiveField,
-    rows: &Rows,
-    pass: &Pass,
-    unit: usize,
-) -> UnitBounds {
-    if let Some(found) = without_bounds(network, reach, pass, unit) {
-        return found;
-    }
+pub(crate) fn unit_bounds(first: &FirstHidden, unit: usize) -> UnitBounds {
+    let FirstHidden { graph, network, budget, reach, rows, .. } = *first;
     let layer = &network.layers()[0];
     let (inputs, terms) = (layer.inputs(), layer.passing.terms());
     let longest = reach.nodes(1).iter().map(|&n| graph.attributes().row(n as usize).len()).max().unwrap_or(0);
     let menus = Menus { graph, budget, leaders: longest + rows.largest_capacity() };
     let column = |k: usize, d: usize| layer.weight.get(k * inputs + d, unit);
+    let node_of = |entry: u32| reach.nodes(1)[rows.node(entry) as usize] as usize;
     let mut menu = Menu::default();
     // For each term and side, where it alone reaches the unit: the menus of all nodes.
     let alone: Vec<[Vec<RowMenu>; 2]> = (0..terms)
@@ -153,61 +147,54 @@ pub(crate) fn first_hidden(
             })
         })
         .collect();
-    let mut found = UnitBounds::with_capacity(reach.nodes(2).len());
-    let (mut steps, mut made): (Vec<(f64, usize)>, Vec<usize>) = Default::default();
-    for (row, &m) in reach.nodes(2).iter().enumerate() {
-        let z = pass.row(2, m as usize)[unit];
-        for rising in [true, false] {
-            let direction = if rising { 1.0 } else { -1.0 };
-            let mut met: Vec<Option<RowMenu>> = Vec::new();
-            steps.clear();
-            for (at, entry) in rows.row(row).enumerate() {
-                let (node, entries) = (rows.node(entry), rows.entries(entry));
-                let mut used = (0..terms).filter(|&k| entries[k] != 0.0);
-                let (first, more) = (used.next(), used.next().is_some());
-                let mut push = |menu: &RowMenu, size: f64| {
-                    steps.extend(menu.steps.iter().take(budget.global()).map(|step| (size * step, at)));
-                };
-                match first {
-                    Some(_) if more => {
-                        let gain = |d: usize| direction * (0..terms).map(|k| entries[k] * column(k, d)).sum::<f64>();
-                        let gains = Gains::new((0..inputs).map(gain).collect(), budget, menus.leaders);
-                        let own = reach.nodes(1)[node as usize] as usize;
-                        let own = menus.of(own, rows.capacity(node), &gains, &mut menu);
-                        push(&own, 1.0);
-                        met.push(Some(own));
-                    }
-                    Some(k) => {
-                        push(&alone[k][usize::from((entries[k] > 0.0) != rising)][node as usize], entries[k].abs());
-                        met.push(None);
-                    }
-                    None => met.push(None),
+    // The menu of the only term through which an entry's node reaches the unit.
+    let single = |entry: u32, k: usize, rising: bool| {
+        &alone[k][usize::from((rows.entries(entry)[k] > 0.0) != rising)][rows.node(entry) as usize]
+    };
+    let (mut steps, mut made): (Vec<Step>, Vec<usize>) = Default::default();
+    first.bounds(unit, |Asked { row, rising }, picks| {
+        let direction = if rising { 1.0 } else { -1.0 };
+        let mut met: Vec<Option<RowMenu>> = Vec::new();
+        steps.clear();
+        for (at, entry) in rows.row(row).enumerate() {
+            let entries = rows.entries(entry);
+            let mut used = (0..terms).filter(|&k| entries[k] != 0.0);
+            let (first, more) = (used.next(), used.next().is_some());
+            let mut push = |menu: &RowMenu, size: f64| {
+                steps.extend(menu.steps.iter().take(budget.global()).map(|step| Step { gain: size * step, at }));
+            };
+            match first {
+                Some(_) if more => {
+                    let gain = |d: usize| direction * (0..terms).map(|k| entries[k] * column(k, d)).sum::<f64>();
+                    let gains = Gains::new((0..inputs).map(gain).collect(), budget, menus.leaders);
+                    let own = menus.of(node_of(entry), rows.capacity(rows.node(entry)), &gains, &mut menu);
+                    push(&own, 1.0);
+                    met.push(Some(own));
                 }
+                Some(k) => {
+                    push(single(entry, k, rising), entries[k].abs());
+                    met.push(None);
+                }
+                None => met.push(None),
             }
-            // Steps of one row fall: of equal ones the first are made.
-            steps.sort_by(|x, y| y.0.total_cmp(&x.0));
-            steps.truncate(budget.global());
-            made.clear();
-            made.resize(met.len(), 0);
-            steps.iter().for_each(|&(_, at)| made[at] += 1);
-            let mut moved = 0.0;
-            let picks = if rising { &mut found.rise } else { &mut found.fall };
-            for ((entry, own), &made) in rows.row(row).zip(&met).zip(&made).filter(|(_, made)| **made > 0) {
-                let (node, entries) = (rows.node(entry), rows.entries(entry));
-                let chosen = own.as_ref().or_else(|| {
-                    let k = entries.iter().position(|&a| a != 0.0)?;
-                    Some(&alone[k][usize::from((entries[k] > 0.0) != rising)][node as usize])
-                });
-                let Some(chosen) = chosen else { continue };
-                chosen.changes(graph, reach.nodes(1)[node as usize] as usize, made, |attribute, factor| {
-                    let change: f64 = (0..terms).map(|k| entries[k] * column(k, attribute as usize)).sum();
-                    moved += factor * change;
-                    picks.push(Pick { attribute, entry, factor });
-                });
-            }
-            picks.end_row();
-            if rising { found.upper.push(z + moved) } else { found.lower.push(z + moved) }
         }
-    }
-    found
+        // Steps of one row fall: of equal ones the first are made.
+        steps.sort_by(|x, y| y.gain.total_cmp(&x.gain));
+        steps.truncate(budget.global());
+        made.clear();
+        made.resize(met.len(), 0);
+        steps.iter().for_each(|step| made[step.at] += 1);
+        let mut moved = 0.0;
+        for ((entry, own), &made) in rows.row(row).zip(&met).zip(&made).filter(|(_, made)| **made > 0) {
+            let entries = rows.entries(entry);
+            let only = || entries.iter().position(|&a| a != 0.0).map(|k| single(entry, k, rising));
+            let Some(chosen) = own.as_ref().or_else(only) else { continue };
+            chosen.changes(graph, node_of(entry), made, |attribute, factor| {
+                let change: f64 = (0..terms).map(|k| entries[k] * column(k, attribute as usize)).sum();
+                moved += factor * change;
+                picks.push(Pick { attribute, entry, factor });
+            });
+        }
+        moved
+    })
 }

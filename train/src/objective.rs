@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::{Batches, Charge, Target};
 use super::gradient::{Gradient, add_scaled};
 use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
-use super::pass::{Dropout, Pass, Transposed};
+use super::pass::{Dropout, Pass, ReversePass, Transposed};
 use super::receptive_field::ReceptiveField;
 
 /// The fixed part of an objective.
@@ -32,6 +32,8 @@ pub struct Objective<'a> {
     transposed: Transposed,
     /// What the cross entropy needs.
     labelled_reach: ReceptiveField,
+    /// One for every parameter, zero for numbers that are not trained; nothing where all are.
+    trained: Option<Gradient>,
 }
 
 /// The numbers in an objective.
@@ -112,7 +114,14 @@ impl<'a> Objective<'a> {
             is_labelled,
             transposed: Transposed::new(graph, network),
             labelled_reach: ReceptiveField::of(network, labelled),
+            trained: None,
         }
+    }
+
+    /// The same where only some numbers of the network are parameters: those with a one. The others have no derivative and no
+    /// part in `λ`.
+    pub(crate) fn training_only(self, trained: Option<Gradient>) -> Objective<'a> {
+        Objective { trained, ..self }
     }
 
     /// Evaluates the objective of a stage on a batch of targets. With `watch`, certificates are computed for the report
@@ -135,10 +144,19 @@ impl<'a> Objective<'a> {
             self.certificates(network, stage, batch, dropout, &mut report, &mut gradient);
         }
         report.loss = report.loss_labelled + report.loss_unlabelled;
-        for (layer, by) in network.layers().iter().zip(&mut gradient.weight) {
-            let square: f64 = layer.weight.values().iter().map(|w| w * w).sum();
+        let mut decayed: Vec<f64> = Vec::new();
+        for (l, layer) in network.layers().iter().enumerate() {
+            decayed.clear();
+            decayed.extend_from_slice(layer.weight.values());
+            if let Some(trained) = &self.trained {
+                decayed.iter_mut().zip(&trained.weight[l]).for_each(|(w, is_trained)| *w *= is_trained);
+            }
+            let square: f64 = decayed.iter().map(|w| w * w).sum();
             report.loss += 0.5 * self.terms.weight_decay * square;
-            add_scaled(by, self.terms.weight_decay, layer.weight.values());
+            add_scaled(&mut gradient.weight[l], self.terms.weight_decay, &decayed);
+        }
+        if let Some(trained) = &self.trained {
+            gradient.scale(trained);
         }
         (report, gradient)
     }
@@ -164,7 +182,8 @@ impl<'a> Objective<'a> {
             add_scaled(row, share, &derivative);
         }
         report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
-        pass.reverse(self.graph, network, &self.transposed, reach, upstream, gradient);
+        let reverse = ReversePass { graph: self.graph, network, transposed: &self.transposed, reach };
+        pass.reverse(reverse, upstream, gradient);
     }
 
     fn certificates(

@@ -75,6 +75,19 @@ impl Transposed {
     }
 }
 
+/// What a reverse pass reads beside the values of the forward one.
+#[derive(Clone, Copy)]
+pub struct ReversePass<'a> {
+    /// The unperturbed graph.
+    pub graph: &'a Graph,
+    /// The network with its present weights.
+    pub network: &'a Network,
+    /// Its operators and the attributes, turned over.
+    pub transposed: &'a Transposed,
+    /// What the forward pass computed.
+    pub reach: &'a ReceptiveField,
+}
+
 /// The pre-activations of one forward pass; rows outside the reach are zero.
 #[derive(Clone, Debug)]
 pub struct Pass {
@@ -160,15 +173,8 @@ impl Pass {
     }
 
     /// Takes `∂loss/∂Ĥ(l)` of every representation, as far as the loss depends on it directly, to the parameters.
-    pub fn reverse(
-        &self,
-        graph: &Graph,
-        network: &Network,
-        transposed: &Transposed,
-        reach: &ReceptiveField,
-        mut upstream: Vec<Vec<f64>>,
-        gradient: &mut Gradient,
-    ) {
+    pub fn reverse(&self, of: ReversePass, mut upstream: Vec<Vec<f64>>, gradient: &mut Gradient) {
+        let ReversePass { graph, network, transposed, reach } = of;
         for (index, layer) in network.layers().iter().enumerate().rev() {
             let (l, width, inputs, terms) = (index + 1, layer.outputs(), layer.inputs(), layer.passing.terms());
             let above = std::mem::take(&mut upstream[index]);

@@ -24,7 +24,7 @@ use super::activation::Intervals;
 use super::gradient::{add_scaled, dot};
 use super::normalised_rows::changes;
 use super::pass::{Dropout, Pass};
-use super::unit::{anchor, anchor_reverse, line, line_reverse};
+use super::unit::{AnchoredUnit, ByAnchor, anchor, anchor_reverse, line, line_reverse};
 
 /// What all targets of a batch share.
 pub struct Certificate<'a> {
@@ -53,9 +53,14 @@ pub struct Workspace {
     selection: Selection,
 }
 
-/// A selected flip of a slice: local row, attribute, and by how much the entry changes, `+1` for an addition and `−1` for a
-/// removal where rows are not normalised.
-type Selected = (usize, u32, f64);
+/// A selected flip of a slice.
+struct Selected {
+    /// Its row in the slice.
+    row: usize,
+    attribute: u32,
+    /// By how much the entry changes: `+1` for an addition and `−1` for a removal where rows are not normalised.
+    change: f64,
+}
 
 /// Everything the reverse pass of one class pair needs.
 struct Tape {
@@ -80,6 +85,14 @@ struct Spread {
     row: usize,
     attributes: Vec<u32>,
     weight: f64,
+}
+
+/// A class pair in reverse: `seed` is what the loss gains per unit of its bound.
+#[derive(Clone, Copy)]
+struct Reversed<'a> {
+    tape: &'a Tape,
+    slice: &'a Slice,
+    seed: f64,
 }
 
 /// What a loss gains through one target's certificates, by the rows of its slice.
@@ -120,7 +133,7 @@ impl Certificate<'_> {
             let mut gradient = self.zeros(&workspace.slice);
             for (tape, seed) in tapes.iter().zip(seeds) {
                 if let Some(tape) = tape.as_ref().filter(|_| seed != 0.0) {
-                    self.reverse(tape, &workspace.slice, seed, &mut gradient);
+                    self.reverse(Reversed { tape, slice: &workspace.slice, seed }, &mut gradient);
                 }
             }
             gradient
@@ -192,11 +205,11 @@ impl Certificate<'_> {
             let (node, attribute) = (loss.flip.node, loss.flip.attribute);
             let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
             if let Some(row) = slice.position(node) {
-                tape.flips.push((row, attribute, sign));
+                tape.flips.push(Selected { row, attribute, change: sign });
             }
         }
         // The order in which the search finds flips depends on the seed of its threshold.
-        tape.flips.sort_unstable_by_key(|flip| (flip.0, flip.1));
+        tape.flips.sort_unstable_by_key(|flip| (flip.row, flip.attribute));
         tape
     }
 
@@ -210,7 +223,7 @@ impl Certificate<'_> {
                 [added, removed].map(|flips| flips.iter().map(|f| f.attribute).collect::<Vec<u32>>());
             if let Some(row) = slice.position(node).filter(|_| share > 0.0) {
                 changes(self.graph, node as usize, &added, &removed, share, |attribute, change| {
-                    tape.flips.push((row, attribute, change));
+                    tape.flips.push(Selected { row, attribute, change });
                 });
                 if tape.radius.is_empty() {
                     continue;
@@ -287,7 +300,7 @@ impl Certificate<'_> {
                     tape.radius.push(0.0);
                     continue;
                 }
-                let (rise, fall) = anchor(a, z, r, s);
+                let (rise, fall) = anchor(AnchoredUnit { a, z, r, s });
                 tape.bound += if s > 0.0 { a * z.max(0.0) } else { 0.0 };
                 centre.push(0.5 * (rise + fall));
                 tape.radius.push(0.5 * (fall - rise));
@@ -320,8 +333,9 @@ impl Certificate<'_> {
     }
 
     /// Adds `seed · ∂g` of one class pair.
-    fn reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) {
-        let (by_centre, by_radius) = self.flips_reverse(tape, slice, seed, into);
+    fn reverse(&self, of: Reversed, into: &mut TargetGradient) {
+        let Reversed { tape, slice, seed } = of;
+        let (by_centre, by_radius) = self.flips_reverse(of, into);
         let depth = self.network.depth();
         let mut by_phi = by_centre;
         if tape.radius.is_empty() {
@@ -334,23 +348,24 @@ impl Certificate<'_> {
         }
         for l in 2..depth {
             let mut by_coefficient = if l > 2 || tape.radius.is_empty() {
-                self.relax_reverse(tape, slice, l, &by_phi, seed, into)
+                self.relax_reverse(of, l, &by_phi, into)
             } else {
-                self.anchor_reverse(tape, slice, &by_phi, &by_radius, seed, into)
+                self.anchor_reverse(of, &by_phi, &by_radius, into)
             };
             self.drop(slice, l, &mut by_coefficient);
-            by_phi = self.pull_reverse(tape, slice, l, &by_coefficient, seed, into);
+            by_phi = self.pull_reverse(of, l, &by_coefficient, into);
         }
     }
 
     /// Through the selection and the spreading, to the slopes of representation 2 (docs/math.md (9.5)).
-    fn flips_reverse(&self, tape: &Tape, slice: &Slice, seed: f64, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
+    fn flips_reverse(&self, of: Reversed, into: &mut TargetGradient) -> (Vec<f64>, Vec<f64>) {
+        let Reversed { tape, slice, seed } = of;
         let layer = &self.network.layers()[0];
         let (width, inputs, terms) = (layer.outputs(), layer.inputs(), layer.passing.terms());
         let mut by_centre = vec![0.0; tape.phi[0].len()];
         let mut by_radius = vec![0.0; tape.radius.len()];
         let mut change = vec![0.0; width];
-        for &(n, d, sign) in &tape.flips {
+        for &Selected { row: n, attribute: d, change: sign } in &tape.flips {
             let weights = |k: usize| layer.weight.row(k * inputs + d as usize);
             let slopes = tape.slopes.centre[n * terms * width..][..terms * width].iter();
             let mut rows: Vec<f64> = slopes.map(|c| seed * sign * c).collect();
@@ -378,21 +393,14 @@ impl Certificate<'_> {
             }
         }
         for spread in &tape.spreads {
-            self.spread_reverse(spread, tape, slice, seed, &mut by_radius, into);
+            self.spread_reverse(of, spread, &mut by_radius, into);
         }
         (by_centre, by_radius)
     }
 
     /// Through what a normalised row loses by half the difference of its slopes.
-    fn spread_reverse(
-        &self,
-        spread: &Spread,
-        tape: &Tape,
-        slice: &Slice,
-        seed: f64,
-        by_radius: &mut [f64],
-        into: &mut TargetGradient,
-    ) {
+    fn spread_reverse(&self, of: Reversed, spread: &Spread, by_radius: &mut [f64], into: &mut TargetGradient) {
+        let Reversed { tape, slice, seed } = of;
         let layer = &self.network.layers()[0];
         let (width, inputs, terms) = (layer.outputs(), layer.inputs(), layer.passing.terms());
         let mut sum = vec![0.0; terms * width];
@@ -418,15 +426,8 @@ impl Certificate<'_> {
         }
     }
 
-    fn relax_reverse(
-        &self,
-        tape: &Tape,
-        slice: &Slice,
-        l: usize,
-        by_slope: &[f64],
-        seed: f64,
-        into: &mut TargetGradient,
-    ) -> Vec<f64> {
+    fn relax_reverse(&self, of: Reversed, l: usize, by_slope: &[f64], into: &mut TargetGradient) -> Vec<f64> {
+        let Reversed { tape, slice, seed } = of;
         let mut by_coefficient = Vec::with_capacity(by_slope.len());
         for &node in slice.nodes(l) {
             let (lower, upper) = self.interval(l, node as usize);
@@ -447,13 +448,12 @@ impl Certificate<'_> {
 
     fn anchor_reverse(
         &self,
-        tape: &Tape,
-        slice: &Slice,
+        of: Reversed,
         by_centre: &[f64],
         by_radius: &[f64],
-        seed: f64,
         into: &mut TargetGradient,
     ) -> Vec<f64> {
+        let Reversed { tape, slice, seed } = of;
         let mut by_coefficient = Vec::with_capacity(by_centre.len());
         for &node in slice.nodes(2) {
             let (lower, upper) = self.interval(2, node as usize);
@@ -466,7 +466,8 @@ impl Certificate<'_> {
                     continue;
                 }
                 let (rise, fall) = (0.5 * (by_centre[at] - by_radius[at]), 0.5 * (by_centre[at] + by_radius[at]));
-                let [by_a, by_z, by_r, by_s] = anchor_reverse(tape.coefficient[0][at], z, r, s, rise, fall, seed);
+                let unit = AnchoredUnit { a: tape.coefficient[0][at], z, r, s };
+                let [by_a, by_z, by_r, by_s] = anchor_reverse(unit, ByAnchor { rise, fall, base: seed });
                 by_coefficient.push(by_a);
                 into.hidden[at] += by_z;
                 into.intervals.lower[0][at] += by_r;
@@ -476,15 +477,8 @@ impl Certificate<'_> {
         by_coefficient
     }
 
-    fn pull_reverse(
-        &self,
-        tape: &Tape,
-        slice: &Slice,
-        l: usize,
-        by_coefficient: &[f64],
-        seed: f64,
-        into: &mut TargetGradient,
-    ) -> Vec<f64> {
+    fn pull_reverse(&self, of: Reversed, l: usize, by_coefficient: &[f64], into: &mut TargetGradient) -> Vec<f64> {
+        let Reversed { tape, slice, seed } = of;
         let layer = &self.network.layers()[l - 1];
         let (inputs, outputs) = (layer.inputs(), layer.outputs());
         let (weight, bias) = (&mut into.weight[l - 2], &mut into.bias[l - 2]);

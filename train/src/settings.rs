@@ -4,6 +4,7 @@ use gcnproof::internals::bound::relaxed::Relaxation;
 use serde::{Deserialize, Serialize};
 
 use super::error::TrainError;
+use super::kind::LayerKind;
 use super::losses::Loss;
 use super::objective::Terms;
 
@@ -16,8 +17,14 @@ pub struct Settings {
     pub bound: TrainingBound,
     /// Units of each hidden layer.
     pub hidden: usize,
-    /// Weight layers.
+    /// Weight layers; of GIN, where each is a network of two, how many such networks.
     pub layers: usize,
+    /// What they are.
+    #[serde(default, skip_serializing_if = "LayerKind::is_gcn")]
+    pub kind: LayerKind,
+    /// Is each hidden layer also added to the next?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip: bool,
     /// Targets per iteration.
     pub batch: usize,
     /// Iterations of cross entropy before a robust stage.
@@ -70,7 +77,10 @@ impl TrainingBound {
 const LARGEST_HIDDEN: usize = 1 << 14;
 
 /// Weight layers, at most.
-const MOST_LAYERS: usize = 64;
+pub const MOST_LAYERS: usize = 64;
+
+/// Iterations of cross entropy before a robust loss of modules that are no plain GCNs.
+const WARM_UP: usize = 150;
 
 /// Iterations of a stage, at most: more take years on any graph.
 const MOST_ITERATIONS: usize = 1_000_000_000;
@@ -88,6 +98,8 @@ impl Settings {
             bound: TrainingBound::Paper,
             hidden: 32,
             layers: 2,
+            kind: LayerKind::Gcn,
+            skip: false,
             batch: 20,
             warm_up: 0,
             epochs: 700,
@@ -119,6 +131,22 @@ impl Settings {
         }
     }
 
+    /// The same for a network of other layers. What is no plain GCN begins with cross entropy: modules that start with
+    /// certificates in the loss become robust fastest by predicting one class for all nodes (docs/training.md).
+    pub fn with_layers(self, kind: LayerKind, layers: usize, skip: bool) -> Settings {
+        let settings = Settings { kind, layers, skip, ..self };
+        if settings.is_plain() {
+            return settings;
+        }
+        let warm_up = if settings.loss.is_robust() { WARM_UP } else { 0 };
+        Settings { warm_up, bias_spread: 0.0, ..settings }
+    }
+
+    /// Is the network a plain GCN, whose file needs no description?
+    pub fn is_plain(&self) -> bool {
+        self.kind.is_gcn() && !self.skip
+    }
+
     /// The numbers in the objective.
     pub fn terms(&self) -> Terms {
         Terms {
@@ -144,15 +172,18 @@ impl Settings {
     pub fn check(&self) -> Result<(), TrainError> {
         let refuse =
             |name, value: &dyn ToString, wanted| Err(TrainError::Setting { name, value: value.to_string(), wanted });
-        for (name, value) in [("--hidden", self.hidden), ("--layers", self.layers), ("--batch", self.batch)] {
+        for (name, value) in [("--hidden", self.hidden), ("--depth", self.layers), ("--batch", self.batch)] {
             if value == 0 {
                 return refuse(name, &value, "it must be at least 1");
             }
         }
-        for (name, value, most) in [("--hidden", self.hidden, LARGEST_HIDDEN), ("--layers", self.layers, MOST_LAYERS)] {
+        for (name, value, most) in [("--hidden", self.hidden, LARGEST_HIDDEN), ("--depth", self.layers, MOST_LAYERS)] {
             if value > most {
                 return refuse(name, &value, "such a network would not fit into memory: give a smaller number");
             }
+        }
+        if self.skip && self.layers < 3 {
+            return Err(TrainError::Skip { depth: self.layers });
         }
         for (name, value) in [("--epochs", self.epochs), ("--warm-up", self.warm_up)] {
             if value > MOST_ITERATIONS {

@@ -41,13 +41,24 @@ pub struct Pick {
     pub factor: f64,
 }
 
-/// One entry of an operator: which, and its value.
+/// A flip that may be selected, and what it gains.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// By how much it moves the unit the way that is asked for.
+    pub gain: f64,
+    /// The flip.
+    pub pick: Pick,
+}
+
+/// One entry of an operator: which, its value, and the side of the unit that is asked for through it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Where it stands among those of all rows.
     pub place: u32,
     /// `A_mn`.
     pub value: f64,
+    /// A negative value swaps the two.
+    pub side: Side,
 }
 
 /// One unit of one term: its weights and their order.
@@ -142,8 +153,8 @@ impl<'a> Unit<'a> {
     }
 
     /// Appends the flips of a node whose gain times `|A_mn|` reaches the floor: the `capacity` best of them.
-    pub fn list(&self, side: Side, look: Look, at: Entry, floor: f64, capacity: usize, list: &mut Vec<(f64, Pick)>) {
-        let start = list.len();
+    pub fn list(&self, look: Look, at: Entry, floor: f64, capacity: usize, list: &mut Vec<Candidate>) {
+        let (start, side) = (list.len(), at.side);
         let size = at.value.abs();
         let most = start + capacity;
         if self.budget.direction().adds() {
@@ -155,7 +166,7 @@ impl<'a> Unit<'a> {
                     return false;
                 }
                 if !present {
-                    list.push((gain, Pick { attribute: d, entry: at.place, factor: 1.0 }));
+                    list.push(Candidate { gain, pick: Pick { attribute: d, entry: at.place, factor: 1.0 } });
                 }
                 true
             };
@@ -175,7 +186,7 @@ impl<'a> Unit<'a> {
             for &d in self.attributes.row(look.node) {
                 let gain = -size * self.gain(side, d);
                 if gain > 0.0 && gain >= floor && !self.budget.is_frozen(d as usize) {
-                    list.push((gain, Pick { attribute: d, entry: at.place, factor: -1.0 }));
+                    list.push(Candidate { gain, pick: Pick { attribute: d, entry: at.place, factor: -1.0 } });
                 }
             }
             keep_best(list, start, capacity);
@@ -195,10 +206,10 @@ impl<'a> Unit<'a> {
 }
 
 /// Drops all but the `count` largest of what stands from `start` on.
-pub fn keep_best(list: &mut Vec<(f64, Pick)>, start: usize, count: usize) {
+pub fn keep_best(list: &mut Vec<Candidate>, start: usize, count: usize) {
     if list.len() - start > count {
         if count > 0 {
-            list[start..].select_nth_unstable_by(count - 1, |x, y| y.0.total_cmp(&x.0));
+            list[start..].select_nth_unstable_by(count - 1, |x, y| y.gain.total_cmp(&x.gain));
         }
         list.truncate(start + count);
     }

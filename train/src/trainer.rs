@@ -5,25 +5,26 @@ use std::path::Path;
 
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
-use gcnproof::internals::problem::network::{Network, Operator};
+use gcnproof::internals::problem::network::{Layer, Network, Operator};
+use gcnproof_files::write::model_safetensors;
 use gcnproof_files::{DenseMatrix, LayerFile, ModelFile, Precision};
 use gcnproof_results::replace;
 
 use super::adam::Adam;
 use super::error::TrainError;
 use super::losses::Loss;
+use super::module::{Module, Sizes};
 use super::objective::{Objective, Report};
 use super::pass::Dropout;
 use super::random::SeededRandom;
 use super::schedule::{Progress, Stage, stages};
 use super::settings::Settings;
 use super::split::Split;
+use super::start::{Sides, Start};
 
 /// What random numbers are drawn for: each purpose has its own stream.
-const WEIGHTS: u64 = 2;
 const BATCHES: u64 = 3;
 const DROPOUT: u64 = 4;
-const BIASES: u64 = 5;
 
 /// A run of training.
 pub struct Trainer<'a> {
@@ -32,14 +33,16 @@ pub struct Trainer<'a> {
     settings: Settings,
     stages: Vec<Stage>,
     objective: Objective<'a>,
+    /// What is trained, if it is no plain GCN.
+    module: Option<Module>,
     pub(super) network: Network,
     pub(super) adam: Adam,
     pub(super) progress: Progress,
 }
 
 impl<'a> Trainer<'a> {
-    /// Starts with random weights (Glorot's uniform distribution) and random biases of the hidden units (a normal
-    /// distribution of the given spread); those of the logits are zero.
+    /// Starts with random weights and biases, as PyTorch Geometric does. `passing` are the rules of GCN layers, one for all or
+    /// one for each; other kinds of layers have their own, and none is given.
     pub fn new(
         graph: &'a Graph,
         budget: &'a Budget,
@@ -51,37 +54,29 @@ impl<'a> Trainer<'a> {
         if graph.normalisation().is_some() {
             return Err(TrainError::Normalised);
         }
-        if graph.categories().is_some() {
+        if graph.categories().is_some() != budget.has_categories() {
             return Err(TrainError::Categories);
         }
         if graph.batch().is_some() {
             return Err(TrainError::Graphs);
         }
-        let chance = SeededRandom::new(settings.seed).of(WEIGHTS);
-        let biases = SeededRandom::new(settings.seed).of(BIASES);
-        let mut inputs = graph.attribute_count();
-        let mut layers = Vec::new();
-        for (l, width) in settings.widths(split.classes).into_iter().enumerate() {
-            let reach = (6.0 / (inputs + width) as f64).sqrt();
-            let spread = if l + 1 < settings.layers { settings.bias_spread } else { 0.0 };
-            let bias = |at: usize| spread * biases.of(l as u64).of(at as u64).normal();
-            let draw = |at: usize| reach * (2.0 * chance.of(l as u64).of(at as u64).unit() - 1.0);
-            layers.push(LayerFile {
-                weight: DenseMatrix { rows: inputs, columns: width, values: (0..inputs * width).map(draw).collect() },
-                bias: (0..width).map(bias).collect(),
-                weight_name: format!("convs.{l}.lin.weight"),
-                bias_name: Some(format!("convs.{l}.bias")),
-                ..LayerFile::default()
-            });
-            inputs = width;
-        }
-        // A file that was never written.
-        let network = Network::from_file(ModelFile { layers, ..ModelFile::default() }, passing, graph)?;
+        let sizes = Sizes { attributes: graph.own_attribute_count(), classes: split.classes };
+        let (module, network) = match settings.is_plain() {
+            true => (None, plain(&settings, sizes, passing, graph)?),
+            false => {
+                let (module, network) = Module::new(&settings, sizes, passing, graph)?;
+                (Some(module), network)
+            }
+        };
+        // Certificates widen it themselves, with the weights of each iteration.
+        let network = network.unwidened();
+        let objective = Objective::new(graph, &network, budget, &split.labelled, settings.terms());
         Ok(Trainer {
             graph,
             split,
             stages: stages(&settings),
-            objective: Objective::new(graph, &network, budget, &split.labelled, settings.terms()),
+            objective: objective.training_only(module.as_ref().and_then(|module| module.trained(&network))),
+            module,
             adam: Adam::new(&network),
             network,
             progress: Progress::default(),
@@ -136,33 +131,50 @@ impl<'a> Trainer<'a> {
         Ok(Some((iteration, stage.loss, report)))
     }
 
-    /// The layers as they are written: single precision.
+    /// The network with the weights that are written, in single precision, ready to be certified.
+    pub fn model(&self) -> Network {
+        let mut network = self.network.clone();
+        for Layer { weight, bias, .. } in network.layers_mut() {
+            let values = weight.values_mut().iter_mut().chain(bias.values_mut());
+            values.for_each(|value| *value = f64::from(*value as f32));
+        }
+        network
+    }
+
+    /// The layers of the network with the weights that are written.
     pub fn layers(&self) -> Vec<LayerFile> {
-        let single = |values: &[f64]| values.iter().map(|&x| f64::from(x as f32)).collect();
-        let layer = |(l, layer): (usize, &gcnproof::internals::problem::network::Layer)| LayerFile {
-            weight: DenseMatrix { values: single(layer.weight.values()), ..layer.weight.plain() },
-            bias: single(layer.bias.values()),
-            weight_name: format!("convs.{l}.lin.weight"),
-            bias_name: Some(format!("convs.{l}.bias")),
-            ..LayerFile::default()
-        };
-        self.network.layers().iter().enumerate().map(layer).collect()
+        let layer = |(l, layer): (usize, &Layer)| named(l, layer.weight.plain(), layer.bias.values().to_vec());
+        self.model().layers().iter().enumerate().map(layer).collect()
     }
 
     /// Writes the model; at every instant the file holds the old or the new one.
     pub fn write(&self, path: &Path, metadata: &BTreeMap<String, String>) -> Result<(), TrainError> {
         let name = path.display().to_string();
-        let bytes = gcnproof_files::write::model_safetensors(&name, &self.layers(), Precision::F32, metadata)?;
+        let bytes = match &self.module {
+            Some(module) => module.file(&name, &self.model(), metadata)?,
+            None => model_safetensors(&name, &self.layers(), Precision::F32, metadata)?,
+        };
         Ok(replace(path, &bytes)?)
     }
+}
 
-    /// The network with the weights that are written, ready to be certified.
-    pub fn model(&self) -> Network {
-        let mut network = self.network.clone();
-        for (layer, written) in network.layers_mut().iter_mut().zip(self.layers()) {
-            layer.weight.values_mut().copy_from_slice(&written.weight.values);
-            layer.bias.values_mut().copy_from_slice(&written.bias);
-        }
-        network
+/// A layer of a plain GCN.
+fn named(l: usize, weight: DenseMatrix, bias: Vec<f64>) -> LayerFile {
+    let (weight_name, bias_name) = (format!("convs.{l}.lin.weight"), Some(format!("convs.{l}.bias")));
+    LayerFile { weight, bias, weight_name, bias_name, ..LayerFile::default() }
+}
+
+/// A plain GCN at the start.
+fn plain(settings: &Settings, sizes: Sizes, passing: &[Operator], graph: &Graph) -> Result<Network, TrainError> {
+    let start = Start::new(settings);
+    let mut inputs = sizes.attributes;
+    let mut layers = Vec::new();
+    for (number, outputs) in settings.widths(sizes.classes).into_iter().enumerate() {
+        let sides = Sides { number, inputs, outputs };
+        let weight = DenseMatrix { rows: inputs, columns: outputs, values: start.weight(sides) };
+        layers.push(named(number, weight, start.bias(sides, number + 1 < settings.layers)));
+        inputs = outputs;
     }
+    // A file that was never written.
+    Ok(Network::from_file(ModelFile { layers, ..ModelFile::default() }, passing, graph)?)
 }

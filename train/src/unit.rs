@@ -34,9 +34,34 @@ pub fn line_reverse(a: f64, r: f64, s: f64, slope: f64, kappa: f64) -> [f64; 3] 
     [by_a, by_omega * s / (span * span) - negative * omega * kappa, -by_omega * r / (span * span)]
 }
 
+/// A unit of representation 2 and its coefficient `a`: its value `z` without changes, and its bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct AnchoredUnit {
+    /// `a`.
+    pub a: f64,
+    /// `z⁰`.
+    pub z: f64,
+    /// `R`.
+    pub r: f64,
+    /// `S`.
+    pub s: f64,
+}
+
+/// What a loss gains per unit of the slopes of rise and fall, and of the contribution `a·relu(z)`.
+#[derive(Clone, Copy, Debug)]
+pub struct ByAnchor {
+    /// Of the rise.
+    pub rise: f64,
+    /// Of the fall.
+    pub fall: f64,
+    /// Of the contribution.
+    pub base: f64,
+}
+
 /// The anchored bound: slopes of rise and fall (docs/math.md (5.2), (5.3)).
 #[inline]
-pub fn anchor(a: f64, z: f64, r: f64, s: f64) -> (f64, f64) {
+pub fn anchor(unit: AnchoredUnit) -> (f64, f64) {
+    let AnchoredUnit { a, z, r, s } = unit;
     if s <= 0.0 {
         (0.0, 0.0)
     } else if r >= 0.0 {
@@ -50,10 +75,10 @@ pub fn anchor(a: f64, z: f64, r: f64, s: f64) -> (f64, f64) {
     }
 }
 
-/// What a loss gains per unit of `a`, `z`, `R` and `S`, given what it gains per unit of rise, of fall, and of the
-/// contribution `a·relu(z)` (docs/math.md §9.2).
+/// What a loss gains per unit of `a`, `z`, `R` and `S` (docs/math.md §9.2).
 #[inline]
-pub fn anchor_reverse(a: f64, z: f64, r: f64, s: f64, rise: f64, fall: f64, base: f64) -> [f64; 4] {
+pub fn anchor_reverse(unit: AnchoredUnit, by: ByAnchor) -> [f64; 4] {
+    let (AnchoredUnit { a, z, r, s }, ByAnchor { rise, fall, base }) = (unit, by);
     if s <= 0.0 {
         return [0.0; 4];
     }
@@ -94,13 +119,13 @@ mod tests {
         const STEP: f64 = 1e-6;
         let contribution = |[a, z, r, s]: [f64; 4]| {
             let (slope, kappa) = line(a, r, s);
-            let (rise, fall) = anchor(a, z, r, s);
+            let (rise, fall) = anchor(AnchoredUnit { a, z, r, s });
             let base = if s > 0.0 { a * z.max(0.0) } else { 0.0 };
             2.0 * slope + 3.0 * kappa + 5.0 * rise + 7.0 * fall + 11.0 * base
         };
         for (a, z, r, s) in POINTS {
             let [a1, r1, s1] = line_reverse(a, r, s, 2.0, 3.0);
-            let by = anchor_reverse(a, z, r, s, 5.0, 7.0, 11.0);
+            let by = anchor_reverse(AnchoredUnit { a, z, r, s }, ByAnchor { rise: 5.0, fall: 7.0, base: 11.0 });
             let reverse = [a1 + by[0], by[1], r1 + by[2], s1 + by[3]];
             for (at, reverse) in reverse.into_iter().enumerate() {
                 let shifted = |step: f64| {

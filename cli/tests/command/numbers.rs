@@ -147,6 +147,7 @@ fn train_answers_every_number() {
         "--checkpoint-every=X",
         "--batch=X",
         "--layers=X",
+        "--depth=X",
         "--seed=X",
         "--split=X",
         "--split=X%",
@@ -218,6 +219,7 @@ fn train_refuses_what_makes_no_sense() {
     for (option, numbers) in [
         ("--hidden", &["0", "4294967296", "18446744073709551615", "-1", "nan"][..]),
         ("--layers", &["0", "4294967296", "18446744073709551615"]),
+        ("--depth", &["0", "4294967296", "18446744073709551615"]),
         ("--batch", &["0", "-1"]),
         ("--learning-rate", &["0", "-1", "nan", "inf"]),
         ("--decay", &["-1", "2", "nan"]),

@@ -90,6 +90,56 @@ fn the_command_writes_a_model_a_log_and_nothing_else() {
     assert!(before == std::fs::read(&out).unwrap(), "the same model from one thread");
 }
 
+/// What plain GCNs have become after a few iterations, as it was before other layers could be trained.
+#[test]
+fn plain_gcns_are_trained_to_the_same_bits_as_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("model.safetensors");
+    for (loss, digest) in [
+        ("rce", "4eacbd56493770d72d22ea4038ffd447bcc4123bb8c8d7c09752cb95c1563569"),
+        ("rh-u", "1a3a66d4773ead4bf0eb2ac029bd113f9755401f366ab76da01fee65b3c209d9"),
+    ] {
+        for layers in [&["--layers", "3"][..], &["--depth", "3"], &["--layers", "gcn", "--depth", "3"]] {
+            let base = ["train", GRAPH, "--loss", loss, "-Q", "6", "-q", "1%", "--hidden", "8", "--warm-up", "2"];
+            let rest = ["--epochs", "4", "--dropout", "0.2", "--seed", "5", "--force", "--out", out.to_str().unwrap()];
+            let done = gcnproof(&[&base[..], &rest, layers].concat());
+            assert!(done.status.success(), "{}", text(&done.stderr));
+            let model = read_model(&out).unwrap();
+            assert_eq!(model.digest, digest, "{loss} {layers:?}");
+            assert!(!model.metadata.contains_key("layers") && model.metadata["message_passing"] == "gcn");
+        }
+    }
+}
+
+#[test]
+fn other_layers_are_trained_certified_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    for (kind, first) in [
+        ("gcn", "convs.0.lin.weight"),
+        ("sage", "convs.0.lin_l.weight, convs.0.lin_r.weight"),
+        ("sage-sum", "convs.0.lin_l.weight, convs.0.lin_r.weight"),
+        ("gin", "convs.0.nn.lins.0.weight"),
+    ] {
+        let (out, proofs) = (file(&format!("{kind}.safetensors")), file(&format!("{kind}.jsonl")));
+        let base = ["train", GRAPH, "--loss", "rh", "--layers", kind, "--depth", "3", "--skip", "-Q", "2", "-q", "1"];
+        let rest = ["--hidden", "4", "--warm-up", "8", "--epochs", "2", "--out", &out];
+        let done = gcnproof(&[&base[..], &rest].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let model = read_model(Path::new(&out)).unwrap();
+        assert_eq!((model.metadata["layers"].as_str(), model.layers[0].weight_name.as_str()), (kind, first));
+        assert!(
+            model.metadata["settings"].contains("\"skip\":true") && !model.metadata.contains_key("message_passing")
+        );
+        let budget = ["-Q", "1", "-q", "1", "--nodes", "0-2"];
+        let certify = [&["certify", GRAPH, &out, "--proofs", &proofs][..], &budget].concat();
+        let done = gcnproof(&certify);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let done = gcnproof(&[&["check", GRAPH, &out, &proofs][..], &budget].concat());
+        assert!(matches!(done.status.code(), Some(0 | 1)), "{}", text(&done.stderr));
+    }
+}
+
 #[test]
 fn a_killed_run_is_resumed_to_the_same_model_and_log() {
     let folder = tempfile::tempdir().unwrap();
@@ -168,6 +218,14 @@ fn wrong_arguments_are_refused_with_a_remedy() {
         (&["--labelled", "99999"], "99999"),
         (&["--labelled", "no-such-file"], "--labelled"),
         (&["--message-passing", "gcn,gcn,gcn"], "message-passing"),
+        (&["--layers", "gat"], "none of gcn, sage, sage-sum, gin"),
+        (&["--layers", "65"], "--layers"),
+        (&["--layers", "3", "--depth", "3"], "give --layers gcn --depth 3"),
+        (&["--depth", "0"], "--depth"),
+        (&["--depth", "65", "--layers", "gin"], "--depth"),
+        (&["--skip"], "give --depth 3 or more"),
+        (&["--layers", "sage", "--message-passing", "mean"], "--layers sage says itself"),
+        (&["--depth", "3", "--skip", "--message-passing", "gcn,mean"], "message-passing"),
     ] {
         let refused = gcnproof(&[&base[..], extra].concat());
         assert_eq!(refused.status.code(), Some(2), "{extra:?}: {}", text(&refused.stderr));

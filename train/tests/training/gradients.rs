@@ -13,12 +13,16 @@ use gcnproof::internals::problem::slice::Slice;
 use gcnproof::{Budget, Graph, Network, Operator};
 use gcnproof_files::{DenseMatrix, Normalisation};
 use gcnproof_train::activation::ActivationBounds;
+use gcnproof_train::kind::LayerKind;
 use gcnproof_train::losses::Loss;
 use gcnproof_train::objective::{Objective, Terms};
 use gcnproof_train::pass::{Dropout, Pass};
 use gcnproof_train::random::SeededRandom;
 use gcnproof_train::receptive_field::ReceptiveField;
 use gcnproof_train::relaxation::{Certificate, Workspace};
+use gcnproof_train::settings::Settings;
+use gcnproof_train::split::Split;
+use gcnproof_train::trainer::Trainer;
 use gcnproof_verify::random::Stream;
 use nalgebra::DMatrix;
 
@@ -124,6 +128,19 @@ fn sums_of_terms(seed: u64, representations: usize) -> Case {
     Case { graph, network: Network::new(layers).unwrap(), budget, labelled: vec![0, 1, 5] }
 }
 
+/// A network of a kind that is trained, with skip connections where the depth has room for them.
+fn of_kind(kind: LayerKind, skip: bool, seed: u64, depth: usize) -> Case {
+    let mut random = Stream::new(seed.wrapping_mul(2203) + 7 * depth as u64);
+    let graph = random_graph(&mut random);
+    let (budget, labelled) = (random_budget(&mut random, &graph), vec![0, 1, 5]);
+    let split = Split::new(&graph, labelled.clone()).unwrap();
+    let known = Settings::new(Loss::Rh, seed).with_layers(kind, depth, skip && depth > 2);
+    let settings = Settings { hidden: 3, bias_spread: 0.5, ..known };
+    let passing: &[Operator] = if kind.is_gcn() { &[Operator::Gcn] } else { &[] };
+    let network = Trainer::new(&graph, &budget, &split, settings, passing).unwrap().model();
+    Case { graph, network, budget, labelled }
+}
+
 /// Message passing with entries of either sign.
 fn signed(random: &mut Stream) -> gcnproof_files::SparseMatrix {
     let mut matrix =
@@ -157,6 +174,10 @@ fn compare(case: &Case, stage: Loss, relaxation: Relaxation, dropout: Option<Dro
         for (is_bias, length) in [(false, layer.weight.values().len()), (true, layer.bias.values().len())] {
             let mut worst: f64 = 0.0;
             for at in 0..length {
+                // What skip connections need is no parameter, and zeros of it stand at a kink.
+                if !is_bias && [0.0, 1.0].contains(&layer.weight.values()[at]) {
+                    continue;
+                }
                 let shifted = |step: f64| {
                     let mut network = case.network.clone();
                     let layer = &mut network.layers_mut()[l];
@@ -183,9 +204,14 @@ fn compare(case: &Case, stage: Loss, relaxation: Relaxation, dropout: Option<Dro
 
 /// Compares cases of all depths, for all losses and both bounds; with dropout where a case allows it.
 fn check_gradients(make: impl Fn(u64, usize) -> Case, dropout: Option<Dropout>) {
+    check_gradients_of(4, make, dropout);
+}
+
+/// The same with so many cases of each depth.
+fn check_gradients_of(seeds: u64, make: impl Fn(u64, usize) -> Case, dropout: Option<Dropout>) {
     let (mut kinks, mut count) = (0, 0);
     for representations in [2, 3, 4, 5] {
-        for seed in 0..4 {
+        for seed in 0..seeds {
             let case = make(seed, representations);
             for relaxation in [Relaxation::Paper, Relaxation::Anchored] {
                 for stage in Loss::ALL {
@@ -216,6 +242,56 @@ fn gradients_are_those_of_finite_differences() {
 #[test]
 fn gradients_of_sums_of_terms_are_those_of_finite_differences() {
     check_gradients(sums_of_terms, Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) }));
+}
+
+#[test]
+fn gradients_of_every_kind_of_layers_are_those_of_finite_differences() {
+    let dropout = Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) });
+    for kind in LayerKind::ALL {
+        for skip in [false, true] {
+            println!("{kind}{}", if skip { " with skip connections" } else { "" });
+            check_gradients_of(2, |seed, depth| of_kind(kind, skip, seed, depth), dropout);
+        }
+    }
+}
+
+#[test]
+fn the_bound_of_every_kind_of_layers_is_the_certifiers() {
+    for kind in LayerKind::ALL {
+        check_bounds(|seed, depth| of_kind(kind, seed % 2 == 0, seed, depth));
+    }
+}
+
+/// The same with groups of which every row has one attribute, or none.
+fn categorical(case: Case) -> Case {
+    let mut random = Stream::new(case.budget.global() as u64 + 17);
+    let groups = [vec![0u32, 1, 2], vec![3, 4]];
+    let mut file = case.graph.file().clone();
+    let row = |_: usize| {
+        let mut row: Vec<u32> = groups.iter().map(|group| group[random.below(group.len())]).collect();
+        row.truncate(1 + random.below(2));
+        row
+    };
+    let rows: Vec<Vec<u32>> = (0..NODES).map(row).collect();
+    file.attributes = common::graph(vec![Vec::new(); NODES], rows, DIMENSION).file().attributes.clone();
+    let graph = Graph::from_file(file.grouped(&[0, 0, 0, 1, 1, -1]).unwrap());
+    let budget = case.budget.of_categories(&graph);
+    Case { graph, budget, ..case }
+}
+
+#[test]
+fn gradients_of_changes_of_categories_are_those_of_finite_differences() {
+    let dropout = Some(Dropout { rate: 0.3, chance: SeededRandom::new(5) });
+    check_gradients(|seed, representations| categorical(chain(seed, representations)), dropout);
+    check_gradients(|seed, representations| categorical(sums_of_terms(seed, representations)), dropout);
+}
+
+#[test]
+fn the_bound_of_changes_of_categories_is_the_certifiers() {
+    check_bounds(|seed, representations| {
+        let case = categorical(chain(seed, representations));
+        Case { network: case.network.widened(&case.graph).unwrap(), ..case }
+    });
 }
 
 /// The same with rows that are divided by their sums.

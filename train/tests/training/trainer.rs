@@ -9,6 +9,7 @@ use gcnproof::{Bound, Budget, Graph, Network, Operator};
 use gcnproof_files::{read_graph, read_model};
 use gcnproof_train::error::TrainError;
 use gcnproof_train::evaluation::{evaluate, mean_largest_global};
+use gcnproof_train::kind::LayerKind;
 use gcnproof_train::losses::Loss;
 use gcnproof_train::settings::{Settings, TrainingBound};
 use gcnproof_train::split::{Share, Split};
@@ -251,6 +252,125 @@ fn a_written_model_is_the_one_that_was_evaluated() {
     let certifier = certifier_of(&graph, &read, budget, Bound::Best);
     let bound = certifier.prepared().pair_bound(5, 0, 1, Relaxation::Paper, &mut Workspace::default());
     assert!(bound.value.is_finite());
+}
+
+/// A network of some layers on the ring, and the rules that are given for it.
+fn of_kind(kind: LayerKind, depth: usize, skip: bool) -> (Settings, Vec<Operator>) {
+    let settings = Settings { hidden: 5, ..short(Loss::RhU).with_layers(kind, depth, skip) };
+    (Settings { warm_up: 2, ..settings }, if kind.is_gcn() { vec![Operator::Gcn] } else { Vec::new() })
+}
+
+#[test]
+fn every_kind_of_layers_is_written_as_it_was_evaluated_and_resumed_to_the_same_bits() {
+    let graph = ring(&[0, 0, 1, 1, 2, 2, 1, 0]);
+    let budget = Budget::uniform(&graph, 2, 1);
+    let split = Split::new(&graph, vec![0, 2, 4, 7]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (model, state) = (folder.path().join("model.safetensors"), folder.path().join("state"));
+    for kind in LayerKind::ALL {
+        for (depth, skip) in [(1, false), (2, false), (3, true), (4, true)] {
+            let (settings, passing) = of_kind(kind, depth, skip);
+            let run = serde_json::json!({ "settings": settings });
+            let start = || Trainer::new(&graph, &budget, &split, settings.clone(), &passing).unwrap();
+            let mut trainer = start();
+            (0..3).for_each(|_| assert!(trainer.step(true).unwrap().is_some()));
+            trainer.save(&state, &run).unwrap();
+            while trainer.step(true).unwrap().is_some() {}
+            let mut resumed = start();
+            resumed.load(&state, &run).unwrap();
+            while resumed.step(true).unwrap().is_some() {}
+            assert!(bits(&trainer) == bits(&resumed), "{kind} {depth}");
+            assert!(bits(&trainer) != bits(&start()), "{kind} {depth}");
+            // Numbers that skip connections need and that are no parameters are not in the file: they must not have moved.
+            trainer.write(&model, &Default::default()).unwrap();
+            let read = Network::from_file(read_model(&model).unwrap(), &passing, &graph).unwrap();
+            let (ours, theirs) = (forward(&graph, &trainer.model()), forward(&graph, &read));
+            assert!(ours.last().unwrap().value == theirs.last().unwrap().value, "{kind} {depth} {skip}");
+            let evaluation = evaluate(&graph, &read, &budget, &split);
+            assert_eq!(evaluation, evaluate(&graph, &trainer.model(), &budget, &split));
+        }
+    }
+}
+
+#[test]
+fn layers_start_as_in_pytorch_geometric() {
+    let graph = cora();
+    let (budget, inputs) = (Budget::uniform(&graph, 2, 1), graph.attribute_count() as f64);
+    let split = Split::draw(&graph, Share::Nodes(4), 3).unwrap();
+    let first = |kind: LayerKind| {
+        let settings = Settings { hidden: 16, ..Settings::new(Loss::Rce, 3).with_layers(kind, 2, false) };
+        let passing: &[Operator] = if kind.is_gcn() { &[Operator::Gcn] } else { &[] };
+        Trainer::new(&graph, &budget, &split, settings, passing).unwrap().layers().swap_remove(0)
+    };
+    for kind in LayerKind::ALL {
+        let (layer, reach) =
+            (first(kind), if kind.is_gcn() { (6.0 / (inputs + 16.0)).sqrt() } else { inputs.powf(-0.5) });
+        let terms = if matches!(kind, LayerKind::Sage | LayerKind::SageSum) { 2.0 } else { 1.0 };
+        assert_eq!(layer.weight.rows as f64, terms * inputs);
+        let square = layer.weight.values.iter().map(|w| w * w).sum::<f64>() / layer.weight.values.len() as f64;
+        assert!((square.sqrt() / (reach / 3f64.sqrt()) - 1.0).abs() < 0.02, "{kind} {square}");
+        assert!(layer.weight.values.iter().all(|w| w.abs() <= reach * 1.000_001));
+        if !kind.is_gcn() {
+            assert!(layer.bias.iter().all(|b| b.abs() <= reach * 1.000_001 && *b != 0.0), "{:?}", layer.bias);
+        }
+    }
+}
+
+#[test]
+fn networks_that_make_no_sense_are_refused() {
+    let graph = ring(&[0, 0, 1, 1, 2, 2, 1, 0]);
+    let budget = Budget::uniform(&graph, 2, 1);
+    let split = Split::new(&graph, vec![0, 2, 4]).unwrap();
+    let refused = |settings: Settings, passing: &[Operator]| {
+        Trainer::new(&graph, &budget, &split, settings, passing).map(|_| ()).unwrap_err().to_string()
+    };
+    let (gin, _) = of_kind(LayerKind::Gin, 2, false);
+    assert!(refused(gin, &[Operator::Gcn]).contains("--layers gin says itself"));
+    let (short, passing) = of_kind(LayerKind::Gcn, 2, true);
+    assert!(refused(short, &passing).contains("--skip"));
+    let (skipping, _) = of_kind(LayerKind::Gcn, 3, true);
+    assert!(refused(skipping.clone(), &[Operator::Gcn, Operator::Mean]).contains("2 message-passing rules"));
+    let matrix = Operator::Matrix(Operator::Gcn.matrix(&graph));
+    assert!(refused(skipping, &[matrix]).contains("matrix from a file"));
+    // What a checkpoint is of another network.
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let run = |settings: &Settings| serde_json::json!({ "settings": settings });
+    let (sage, _) = of_kind(LayerKind::Sage, 3, true);
+    let plain = short_of(&sage);
+    let trainer = |settings: &Settings, passing: &[Operator]| {
+        Trainer::new(&graph, &budget, &split, settings.clone(), passing).unwrap()
+    };
+    trainer(&plain, &[Operator::Gcn]).save(&state, &run(&plain)).unwrap();
+    let told = trainer(&sage, &[]).load(&state, &run(&sage)).unwrap_err().to_string();
+    assert!(told.contains("--layers gcn there, sage now"), "{told}");
+}
+
+/// The same settings of a plain GCN.
+fn short_of(settings: &Settings) -> Settings {
+    Settings { kind: LayerKind::Gcn, skip: false, ..settings.clone() }
+}
+
+/// What plain GCNs have become after a few iterations, as it was before other layers could be trained.
+#[test]
+fn plain_gcns_are_trained_to_the_same_bits_as_ever() {
+    let graph = cora();
+    let budget = Budget::uniform(&graph, 6, 14);
+    let split = Split::draw(&graph, Share::Percent(10.0), 5).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    for (loss, digest) in [
+        (Loss::Ce, "b6c54fcc4b1d6f1239b3025c252e0ecf96f5860ed9d91925af2ea8e147bdb346"),
+        (Loss::Rce, "4eacbd56493770d72d22ea4038ffd447bcc4123bb8c8d7c09752cb95c1563569"),
+        (Loss::Rh, "512fa43fcbd3b3c7a1972f36b83a6581c3f0bb2eca0442c13833018cbe29bbb5"),
+        (Loss::RhU, "1a3a66d4773ead4bf0eb2ac029bd113f9755401f366ab76da01fee65b3c209d9"),
+    ] {
+        let settings = Settings { hidden: 8, layers: 3, warm_up: 2, epochs: 4, dropout: 0.2, ..Settings::new(loss, 5) };
+        let mut trainer = Trainer::new(&graph, &budget, &split, settings, &[Operator::Gcn]).unwrap();
+        while trainer.step(false).unwrap().is_some() {}
+        trainer.write(&path, &Default::default()).unwrap();
+        assert_eq!(read_model(&path).unwrap().digest, digest, "{loss}");
+    }
 }
 
 #[test]
