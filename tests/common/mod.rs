@@ -48,6 +48,7 @@ pub fn model(layers: Vec<(DenseMatrix, Vec<f64>)>) -> ModelFile {
             .collect(),
         digest: String::new(),
         described: None,
+        fixed_edges: false,
         matrices: Vec::new(),
         precision: Precision::F64,
         metadata: Default::default(),

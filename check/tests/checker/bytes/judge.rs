@@ -39,6 +39,7 @@ pub fn judge(data: &[u8]) {
     let model = ModelFile {
         layers,
         described: None,
+        fixed_edges: false,
         matrices: Vec::new(),
         digest: "m".into(),
         precision: Precision::F64,

@@ -64,6 +64,7 @@ pub fn world(attributes: &[&[u8]], columns: usize, layers: Vec<LayerFile>, globa
     let model = ModelFile {
         layers,
         described: None,
+        fixed_edges: false,
         matrices: Vec::new(),
         digest: "model".into(),
         precision: Precision::F64,
