@@ -72,8 +72,8 @@ fn numbers(array: &Array, remedy: &str) -> Result<Vec<i64>, FileError> {
     array.reals()?.into_iter().enumerate().map(number).collect()
 }
 
-/// Reads the ids of both ends of edges: of an array in each row or one end after the other, of a text in each line. A line with other than two
-/// numbers is an error: nobody has to guess which of them belong together.
+/// Reads the ids of both ends of edges: of an array in each row or one end after the other, of a text in each line or one id in a line, one
+/// end after the other. Any other line is an error: nobody has to guess which ids belong together.
 ///
 /// # Errors
 /// If the file cannot be read or holds anything else.
@@ -86,7 +86,8 @@ pub fn read_ends(path: &Path) -> Result<Vec<i64>, FileError> {
         Some(array) => ends(&array),
         None => {
             let lines = lines(&name, &bytes)?;
-            if let Some(line) = lines.iter().find(|line| line.numbers.len() != 2) {
+            let one_by_one = lines.len().is_multiple_of(2) && lines.iter().all(|line| line.numbers.len() == 1);
+            if let Some(line) = lines.iter().find(|line| line.numbers.len() != 2).filter(|_| !one_by_one) {
                 let (count, line) = (line.numbers.len(), line.at);
                 let ids = if count == 1 { "one id".into() } else { format!("{count} ids") };
                 return Err(FileError::Line {

@@ -127,6 +127,7 @@ class Training:
 class Tuning(Written, total=False):
     """Options of `gcnproof train` beyond those of `train` itself (docs/training.md)."""
 
+    skip: bool
     bound: Literal["paper", "anchored"]
     epochs: int
     warm_up: int
@@ -159,7 +160,6 @@ def train(
     hidden: int = 32,
     layers: Literal["gcn", "sage", "sage-sum", "gin"] | int = "gcn",
     depth: int | None = None,
-    skip: bool = False,
     message_passing: str | Sequence[str] | None = None,
     split: str | int | None = None,
     labelled: Any = None,
@@ -211,8 +211,6 @@ def train(
     if graph.labels is None or not (graph.labels >= 0).any():
         where = "give a file with labels (`y`)" if is_path(data) else "give Graph(…, labels=…)" if isinstance(data, Graph) else "set data.y, one class for each node"
         raise InputError("the graph has no labels, and training needs them", where)
-    if graph.groups is not None:
-        raise InputError("the attributes of the graph are categories, and train makes models for attributes that are flipped one by one", "train on the graph without groups, and certify the model on the graph with them")
     if graph.normalised is not None:
         raise InputError(
             "the rows of the attributes are divided by their sums, and train makes models for 0/1 attributes",
@@ -225,7 +223,7 @@ def train(
             warn(f"{name} has no effect with loss='ce': it belongs to the losses with certificates")
     given = {name: said[name] for name in (*_COUNTS, *_REALS) if said.get(name) is not None and name != "checkpoint_every"}
     given = {name: float(value) if name in _REALS else int(value) for name, value in given.items()}
-    network = {"hidden": int(hidden), "kind": kind, "layers": int(depth), "skip": switch(skip, "skip")}
+    network = {"hidden": int(hidden), "kind": kind, "layers": int(depth), "skip": switch(said.get("skip", False), "skip")}
     settings = {"loss": loss, "seed": int(seed), **network, "bound": bounds or "paper", **given}
     every = said.get("checkpoint_every")
     with tempfile.TemporaryDirectory(prefix="gcnproof-") as folder:

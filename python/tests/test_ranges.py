@@ -120,7 +120,7 @@ def test_what_does_not_fit():
         (lambda: Ranges(epsilon=float("nan")), "epsilon=nan"),
         (lambda: Ranges(epsilon="1"), "epsilon='1'"),
         (lambda: Ranges(Q=-1, epsilon=1), "Q"),
-        (lambda: gcnproof.certify(network, graph, Ranges(epsilon=-1)), "epsilon is -1"),
+        (lambda: gcnproof.certify(network, graph, Ranges(epsilon=-1)), "epsilon=-1"),
         (lambda: gcnproof.certify(network, graph, Ranges(low=[0, 1], high=2)), "one for each of the 4 attributes"),
         (lambda: gcnproof.certify(network, graph, Ranges(low=0, high=0)), "does not contain"),
         (lambda: gcnproof.certify(network, graph, Ranges(low=9, high=-9)), "goes from"),
