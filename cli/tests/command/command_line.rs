@@ -444,7 +444,7 @@ fn removed_edges_on_the_command_line() {
         assert_eq!(done.status.code(), Some(2), "{arguments:?}: {told}");
         assert!(words.iter().all(|word| told.contains(word)), "{arguments:?}: {told}");
     };
-    refused(&["--edges", "add", "-E", "3"], &["invalid value 'add'"]);
+    refused(&["--edges", "add", "-E", "3"], &["--edges add", "--edges insert"]);
     refused(&["--edges", "remove", "-E", "3", "--candidates-within", "2"], &["--edges remove", "may be inserted"]);
     let both = ["--edges", "remove", "-E", "3", "-Q", "2", "-q", "1"];
     refused(&[&both[..], &["--minimize"]].concat(), &["--minimize", "at once"]);
@@ -466,7 +466,7 @@ fn removed_edges_on_the_command_line() {
     refused(&["--edges", "remove", "-E", "3", "--message-passing", "poly(gcn;0,1)"], &["layer 1", "poly(gcn;0,1)"]);
     refused(&["--edges", "remove", "-E", "3", "--freeze-edges", "../fixtures/none.txt"], &["../fixtures/none.txt"]);
     std::fs::write(&frozen, "0\n1\n5\n").unwrap();
-    refused(&["--edges", "remove", "-E", "3", "--freeze-edges", &frozen], &["no list of pairs"]);
+    refused(&["--edges", "remove", "-E", "3", "--freeze-edges", &frozen], &["line 1", "an edge has two ends"]);
     let deep = "../fixtures/cora_pyg_3layer.safetensors";
     let done =
         gcnproof(&["certify", GRAPH, deep, "--edges", "remove", "-E", "1", "--nodes", "0-4", "--format", "json"]);
