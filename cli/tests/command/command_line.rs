@@ -466,7 +466,7 @@ fn removed_edges_on_the_command_line() {
     refused(&["--edges", "remove", "-E", "3", "--message-passing", "poly(gcn;0,1)"], &["layer 1", "poly(gcn;0,1)"]);
     refused(&["--edges", "remove", "-E", "3", "--freeze-edges", "../fixtures/none.txt"], &["../fixtures/none.txt"]);
     std::fs::write(&frozen, "0\n1\n5\n").unwrap();
-    refused(&["--edges", "remove", "-E", "3", "--freeze-edges", &frozen], &["line 1", "an edge has two ends"]);
+    refused(&["--edges", "remove", "-E", "3", "--freeze-edges", &frozen], &["line 1: has one id"]);
     let deep = "../fixtures/cora_pyg_3layer.safetensors";
     let done =
         gcnproof(&["certify", GRAPH, deep, "--edges", "remove", "-E", "1", "--nodes", "0-4", "--format", "json"]);
