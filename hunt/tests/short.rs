@@ -108,7 +108,7 @@ fn nothing_is_found_about_changed_edges() {
 
 #[test]
 fn nothing_is_found_about_flips_and_changed_edges_at_once() {
-    short(Area::Joint, 400, |counts| vec![("nodes", Counts::get(&counts.nodes), 1_000)]);
+    short(Area::Joint, 400, |counts| usual(counts, [1_000, 1_000, 2_000, 400, 100]));
 }
 
 #[test]

@@ -24,12 +24,18 @@ impl<'a> EdgeStatement<'a> {
     /// # Errors
     /// If they do not, or if the model has no proofs against changed edges.
     pub fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &EdgeHeader) -> Result<EdgeStatement<'a>, Reason> {
+        if header.flips.is_some() {
+            return Err(Reason::Header("flips are stated of an attack on edges alone".into()));
+        }
         match (&header.edges.changes, header.attack) {
             (None, EdgeAttack::EdgeRemovals) => {
                 Ok(EdgeStatement::Removals(Box::new(RemovalStatement::new(graph, model, header)?)))
             }
             (Some(changes), EdgeAttack::EdgeChanges) => {
                 Ok(EdgeStatement::Changes(Box::new(ChangeStatement::new(graph, model, header, changes)?)))
+            }
+            (_, EdgeAttack::FlipsAndEdgeChanges) => {
+                Err(Reason::Header("an attack on attributes and edges does not say which flips".into()))
             }
             (Some(_), _) => Err(Reason::Header("changes are stated of an attack that removes edges".into())),
             (None, _) => Err(Reason::Header("an attack that changes edges does not say how".into())),

@@ -654,10 +654,6 @@ const TABLE: &[(&str, &str)] = &[
     ("candidates of one attack for all", "collective cora.npz gcn.safetensors --budgets 2 --candidates-within 2"),
     ("candidates without insertions", "certify cora.npz gcn.safetensors --edges remove -E 5 --candidates-within 2"),
     ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
-    (
-        "proofs about edges and attributes at once",
-        "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3 --proofs p.jsonl",
-    ),
     ("minima for edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3 --minimize"),
     ("edges and a local budget of flips", "certify cora.npz gcn.safetensors --edges remove -E 2 -q 1"),
     ("edges and a largest Q", "radius cora.npz gcn.safetensors --edges remove --max-Q 3"),

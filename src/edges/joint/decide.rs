@@ -2,10 +2,13 @@
 
 use std::rc::Rc;
 
+use gcnproof_check::edges::format::Step;
+
 use crate::certify::contradiction::Contradiction;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::Edge;
+use crate::edges::changes::carried::Carried;
 use crate::edges::changes::decide::predicted;
 use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
 use crate::edges::changes::search::{Judge, margin};
@@ -36,6 +39,8 @@ pub(super) struct Decided {
 pub(super) struct Known {
     pub(super) margin: Margin,
     pub(super) open: bool,
+    /// Why it is not open, if that is kept.
+    pub(super) tree: Option<Vec<Step>>,
 }
 
 /// A question about a target, for a class or for its predicted one.
@@ -47,6 +52,8 @@ pub(super) struct Question<'a> {
     /// Branches of a tree.
     pub(super) nodes: usize,
     pub(super) clock: &'a Clock,
+    /// Is what a verdict rests on to be kept?
+    pub(super) proofs: bool,
 }
 
 /// Decides a target.
@@ -62,10 +69,10 @@ pub(super) fn decide(question: &Question) -> Decided {
         _ => question.nodes,
     };
     let replay = Replay { stack, node, reference };
-    let asked = Asked { problem, replay, clock, pace: &pace, nodes };
+    let asked = Asked { problem, replay, clock, pace: &pace, nodes, proofs: question.proofs };
     let known = |class: usize| {
         let margin = Margin { class, lower: f64::NEG_INFINITY, upper: margin(&logits, reference, class).hi };
-        Known { margin, open: true }
+        Known { margin, open: true, tree: None }
     };
     let known = (0..logits.len()).filter(|&class| class != reference).map(known).collect();
     let mut decided = Decided {
@@ -119,12 +126,11 @@ impl Decided {
             self.by_attacks(asked, menu, &root, &order)?;
         }
         let start = Path::default();
-        if Menu::new(asked.problem.setting(), asked.replay.node, &start, asked.pace).is_none() {
-            // Too many changes are not a question of time.
-            return Err(Halt::Limit);
-        }
+        // Too many changes are not a question of time.
+        let menu = Menu::new(asked.problem.setting(), asked.replay.node, &start, asked.pace).ok_or(Halt::Limit)?;
+        let carried = Carried::new(&menu, asked.pace).ok_or(Halt::Limit)?;
         for at in order {
-            self.by_search(asked, &root, at)?;
+            self.by_search(asked, &carried, &root, at)?;
         }
         Ok(())
     }
@@ -179,16 +185,16 @@ impl Decided {
         Ok(())
     }
 
-    fn by_search(&mut self, asked: &Asked, root: &Rc<Flipped>, at: usize) -> Result<(), Halt> {
+    fn by_search(&mut self, asked: &Asked, root: &Carried, flipped: &Rc<Flipped>, at: usize) -> Result<(), Halt> {
         let known = &mut self.known[at];
-        let mut search =
-            Search { asked: *asked, other: known.margin.class, visited: 0, branched: false, lower: f64::INFINITY };
-        let outcome = search.explore(root, at);
+        let (other, lower) = (known.margin.class, f64::INFINITY);
+        let mut search = Search { asked: *asked, other, visited: 0, branched: false, lower, root };
+        let outcome = search.explore(flipped, at);
         self.visited += if asked.nodes == 0 { 0 } else { search.visited };
         self.branched |= search.branched;
         match outcome {
-            Ok(()) => {
-                known.open = false;
+            Ok(tree) => {
+                (known.open, known.tree) = (false, tree);
                 known.margin.lower = search.lower.max(0.0);
             }
             Err(Halt::Limit) => {

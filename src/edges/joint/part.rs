@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use gcnproof_check::format::{Claim, Step};
+
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::settings::{Effort, Margins};
-use crate::certify::verdict::NodeResult;
+use crate::certify::verdict::{NodeResult, Verdict};
 use crate::edges::changes::stack::Stack;
 use crate::edges::changes::world::World;
 use crate::number::span::down;
@@ -18,6 +20,7 @@ use crate::problem::limits::Stop;
 use crate::problem::matrix::SparseMatrix;
 use crate::problem::network::{Bias, Layer, Network, Operator};
 use crate::problem::passing::Passing;
+use crate::proof::renamed;
 
 /// The nodes that a target depends on after some changes of edges, as a graph of its own. They keep their order.
 pub(super) struct Part {
@@ -114,6 +117,18 @@ impl Part {
             certifier.certify_against(self.target, asked.reference, asked.others, &mut Workspace::default());
         result.witness.iter_mut().for_each(|flip| *flip = Flip { node: self.nodes[flip.node as usize], ..*flip });
         result
+    }
+
+    /// A tree over flips which shows that the reference class stays above another by more than is asked, if the search finds one. Nodes are those of the whole
+    /// graph.
+    pub(super) fn tree(&self, asked: &FlipsAsked) -> Option<Vec<Step>> {
+        let result = self.ask(asked, true);
+        let evidence =
+            result.evidence.filter(|_| result.verdict == Verdict::Robust && result.contradiction.is_none())?;
+        match evidence.claim {
+            Ok(Claim::Robust(mut trees)) if trees.len() == 1 => renamed(trees.pop()?.tree, &self.nodes),
+            _ => None,
+        }
     }
 
     fn outputs(&self) -> usize {
