@@ -31,7 +31,7 @@ const ROOMS: [&str; 11] = [
 const ALONE: [&str; 1] = ["number"];
 
 /// The rooms of `check/src`, folders and single files, from the ground up.
-const CHECK: [&str; 19] = [
+const CHECK: [&str; 20] = [
     "ids",
     "number",
     "verdict",
@@ -46,6 +46,7 @@ const CHECK: [&str; 19] = [
     "expand",
     "fast",
     "checker",
+    "joint",
     "collective",
     "question",
     "file",

@@ -25,6 +25,7 @@
 //! | `expand` | short leaves, and how they become hints | no |
 //! | `fast` | the rules in floats rounded outward: accepts sooner what the core would accept | without `--exact` |
 //! | `checker` | which leaf is judged by what | yes |
+//! | [`joint`] | proofs against flips and changed edges at once: the rules | yes |
 //! | [`collective`] | proofs about one attack for the whole graph: their lines, and the rules | yes |
 //! | `question` | what is asked | where something is asked |
 //! | `file` | a whole file: its lines one by one, what became of it, and what of it answers the question | yes |
@@ -46,6 +47,7 @@ mod fast;
 mod file;
 pub mod format;
 mod ids;
+pub mod joint;
 mod number;
 mod question;
 pub mod ranges;

@@ -68,7 +68,13 @@ impl fmt::Display for Summary {
                 self.shared(f, &header.message_passing, None, header.classes)?;
             }
             Some(Stated::Removals(header)) => {
-                self.removals(f, STATED, &header.edges)?;
+                match &header.flips {
+                    Some(flips) => {
+                        self.flips(f, STATED, flips)?;
+                        self.removals(f, "and", &header.edges)?;
+                    }
+                    None => self.removals(f, STATED, &header.edges)?,
+                }
                 self.shared(f, &header.message_passing, None, header.classes)?;
             }
             None => {}
@@ -169,6 +175,10 @@ impl Summary {
             }
             Attack::Ranges(budget, ranges) => self.ranges(f, "question", budget, Some(ranges))?,
             Attack::Removals(removals) => self.removals(f, "question", removals)?,
+            Attack::Joint(flips, removals) => {
+                self.flips(f, "question", flips)?;
+                self.removals(f, "and", removals)?;
+            }
             Attack::Collective { budget, attacked_nodes, bound } => {
                 writeln!(f, "question    are at most {bound} predictions broken by one attack for the whole graph?")?;
                 self.flips(f, "", budget)?;
@@ -364,7 +374,11 @@ impl Summary {
                     count => format!(", none of them among {}", plural(count, "frozen edge")),
                 };
                 let local = self.edges_at_node(local);
-                format!("whatever edges are {done}, at most {global} in all ({local}{last}{frozen}), {either}")
+                let edges = format!("edges are {done}, at most {global} in all ({local}{last}{frozen})");
+                match &header.flips {
+                    Some(budget) => format!("{} and {edges}, {either}", flips(budget)),
+                    None => format!("whatever {edges}, {either}"),
+                }
             }
             Stated::Collective(header) => {
                 let of = header.nodes.as_ref().map_or("all nodes".into(), |nodes| plural(nodes.len() as u128, "node"));

@@ -108,7 +108,12 @@ fn nothing_is_found_about_changed_edges() {
 
 #[test]
 fn nothing_is_found_about_flips_and_changed_edges_at_once() {
-    short(Area::Joint, 400, |counts| vec![("nodes", Counts::get(&counts.nodes), 1_000)]);
+    short(Area::Joint, 400, |counts| usual(counts, [1_000, 1_000, 2_000, 400, 100]));
+}
+
+#[test]
+fn nothing_is_found_about_ranges() {
+    short(Area::Ranges, 300, |counts| usual(counts, [600, 500, 1_000, 300, 50]));
 }
 
 #[test]

@@ -291,22 +291,24 @@ def check(
     others = {"bound": bound, "attacked_nodes": attacked_nodes, "nodes": nodes, "deployed": deployed, "class_": None if class_ == "predicted" else class_}
     others |= {"q": q, **said}
     found = _attack(said, attack, q)
-    alone(found, "check")
     execution = execution_of(None if deployed == "exact" else deployed, found, said)
     nothing_left("check", said)
     asked = None
-    if found is None or not isinstance(found, Ranges) and (found.Q if isinstance(found, Flips) else found._most) is None:
+    parts = (found.flips, found.edges) if isinstance(found, Joint) else (found,)
+    if any(part is None or not isinstance(part, Ranges) and (part.Q if isinstance(part, Flips) else part._most) is None for part in parts):
         for name in [name for name, value in others.items() if value is not None] or (["attack"] if found else []):
             raise InputError(f"{name} without Q or E", "a question needs a budget: say how many attributes may be flipped in all (Q), or edges changed (E)")
     else:
         if isinstance(found, Ranges) and (bound is not None or attacked_nodes is not None):
             raise InputError("bound together with Ranges: one attack is bounded for flips of attributes", "leave it out")
-        if isinstance(found, Edges) and (bound is not None or attacked_nodes is not None):
+        if isinstance(found, (Edges, Joint)) and (bound is not None or attacked_nodes is not None):
             raise InputError("bound together with edges: one attack is bounded for flips of attributes", "say Q instead of E")
         if attacked_nodes is not None and bound is None:
             raise InputError("attacked_nodes without bound", "say bound, or leave it out")
         if isinstance(found, Flips) and found.q is None:
             found = dataclasses.replace(found, q=0.01)
+        if isinstance(found, Joint) and found.flips.q is None:
+            found = dataclasses.replace(found, flips=dataclasses.replace(found.flips, q=0.01))
         asked = Asked(found, nodes, class_, execution=execution, tight=True)
     extent = {
         "bound": None if bound is None else whole(bound, "bound", "predictions"),

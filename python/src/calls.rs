@@ -66,9 +66,10 @@ impl Claim<'_> {
                 let budget = means.budget(py, &graph.0, means.global())?;
                 Attacked::Removals(gcnproof::edges::edge_header(digests, of, &budget, classes).edges)
             }
-            Attack::Joint(_) => {
-                let message = "there are no proofs for attacks on attributes and edges at once";
-                return Err(wrong(py, message, "ask about Flips(…) or Edges(…) alone"));
+            Attack::Joint(means) => {
+                let budget = means.budget(py, &graph.0, means.global())?;
+                let edges = gcnproof::edges::edge_header(digests, of, &budget.edges, classes).edges;
+                Attacked::Joint(gcnproof::proof::header(digests, of, &budget.flips, classes).budget, edges)
             }
         };
         let nodes = self.asked.named(py, graph)?;

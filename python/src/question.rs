@@ -215,9 +215,6 @@ impl<A: Shown> Ask for Owned<A> {
             Some(limit) => Gathering::radii(&question, A::radius_description(&question, limit))?,
             None => {
                 proofs.map_or(Ok(()), check_proofs_name)?;
-                if proofs.is_some() {
-                    A::check_proofs(&question)?;
-                }
                 question.check()?;
                 let proofs = proofs.map(|path| question.open_proofs(path)).transpose()?;
                 Gathering::verdicts(&question, A::description(&question), proofs)?

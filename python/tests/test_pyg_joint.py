@@ -103,6 +103,20 @@ def test_a_witness_breaks_the_module(tmp_path):
     assert "witness_edges" in found.to_pandas().columns
 
 
+def test_proofs_answer_the_question_about_both_alone(tmp_path):
+    graph, network = small(1)
+    flips, edges, file = Flips(Q=2, q=1), Edges(change=1), tmp_path / "proofs.jsonl"
+    found = gcnproof.certify(network, graph, [flips, edges], complete=True, progress=False, proofs=file)
+    told = gcnproof.check(network, graph, file, [flips, edges], progress=False)
+    assert told.proved and {node for node, verdict in told.verdicts.items() if verdict == "robust"} == set(found.node[found.robust].tolist())
+    assert found.robust.any() and not found.robust.all()
+    # One attacker alone is another question; more flips or more edges than were proved about are answered by witnesses only.
+    for attack in (flips, edges, [Flips(Q=3, q=2), edges], [flips, Edges(change=2)]):
+        assert not gcnproof.check(network, graph, file, attack, progress=False).proved
+    with pytest.raises(gcnproof.InputError, match="without Q or E"):
+        gcnproof.check(network, graph, file, [flips, Edges()], progress=False)
+
+
 def test_what_is_not_decided_is_refused():
     graph, network = small(0)
     both = [Flips(Q=1, q=1), Edges(remove=1)]
@@ -117,7 +131,6 @@ def test_what_is_not_decided_is_refused():
     refused("E is missing", [Flips(Q=1, q=1), Edges()])
     refused("bound together", [Flips(Q=1, q=1, bound="paper"), Edges(remove=1)])
     refused("at once", minimize=True)
-    refused("at once", proofs="proofs.jsonl")
     refused("together with edges", deployed="float32")
     refused("one attacker", call=gcnproof.radius)
     refused("a list of both", attack=None, Q=1, q=1, E=1, edges="remove")

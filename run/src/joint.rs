@@ -1,16 +1,18 @@
 //! Questions about flips and changed edges at once.
 
-use gcnproof::edges::{EdgeError, Joint, JointCertifier, JointProblem, JointResult, edge_header};
+use gcnproof::edges::{EdgeError, Joint, JointCertifier, JointProblem, JointResult, joint_header};
+use gcnproof::proof::model_file;
 use gcnproof::{Effort, Flip};
-use gcnproof_check::Accepted;
-use gcnproof_check::edges::format::{Header, Line};
-use gcnproof_check::format::{Convention, Unproved};
+use gcnproof_check::edges::format::Header;
+use gcnproof_check::format::Convention;
+use gcnproof_check::joint::{Checker, Statement};
 use gcnproof_results::record::description::{BudgetRecord, Description, NodeSet};
 use gcnproof_results::record::edges::EdgeBudgetRecord;
 use gcnproof_results::record::joint::JointRun;
-use miette::{Report, Result, miette};
+use miette::{Result, miette};
 
 use super::flips::nothing_to_attack;
+use super::proofs::not_understood;
 use super::question::{Answered, NodeQuestion, Prove};
 use super::scope::instead;
 
@@ -18,7 +20,6 @@ use super::scope::instead;
 const ALONE: &str = "leave it out; or ask about one of both alone: flips (-Q and -q), or edges (--edges and -E)";
 
 impl Answered for Joint {
-    /// Nothing is written behind it: there are no proofs.
     type Header = Header;
     type Decider = JointCertifier;
     /// The budget of flips, for the record.
@@ -50,8 +51,8 @@ impl Answered for Joint {
         })
     }
 
-    fn decider(question: &NodeQuestion<Joint>, problem: JointProblem, _: bool) -> JointCertifier {
-        JointCertifier::new(problem).effort(question.effort).stop(question.run.stopped())
+    fn decider(question: &NodeQuestion<Joint>, problem: JointProblem, proofs: bool) -> JointCertifier {
+        JointCertifier::new(problem).effort(question.effort).proofs(proofs).stop(question.run.stopped())
     }
 
     fn description(question: &NodeQuestion<Joint>) -> Description {
@@ -81,28 +82,19 @@ impl Answered for Joint {
         }
     }
 
-    fn check_proofs(_: &NodeQuestion<Joint>) -> Result<()> {
-        Err(no_proofs())
-    }
-
     fn header(question: &NodeQuestion<Joint>, classes: Convention) -> Header {
         let digests = (question.graph.digest(), question.identity.model.as_str());
-        edge_header(digests, (question.network, &question.rules), &question.budget.edges, classes)
+        joint_header(digests, (question.network, &question.rules), &question.budget, classes)
     }
 
-    fn proving<R>(_: &NodeQuestion<Joint>, _: &Header, work: impl FnOnce(&Prove<Joint>) -> R) -> Result<R> {
-        // Whoever comes here has not asked whether there are proofs: no line claims anything.
-        let line = |_: &JointCertifier, result: &JointResult| -> Accepted<Line> {
-            Unproved { id: result.node as u32, reason: no_proofs().to_string() }.into()
-        };
-        Ok(work(&line))
+    fn proving<R>(question: &NodeQuestion<Joint>, header: &Header, work: impl FnOnce(&Prove<Joint>) -> R) -> Result<R> {
+        let (file, model) = (question.graph.file(), model_file(question.network, &header.model));
+        let statement = Statement::new(&file, &model, header).map_err(not_understood)?;
+        let checker = Checker::new(&statement, false);
+        Ok(work(&|certifier: &JointCertifier, result: &JointResult| certifier.proof_line(result, &checker)))
     }
 
     fn renamed(flip: Flip, name: impl Fn(u32) -> u32) -> Flip {
         Flip { node: name(flip.node), ..flip }
     }
-}
-
-fn no_proofs() -> Report {
-    miette!(help = ALONE, "--proofs: there are no proofs for attacks on attributes and edges at once yet")
 }

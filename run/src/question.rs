@@ -102,14 +102,6 @@ pub trait Answered: Tabled {
         None
     }
 
-    /// Are there proofs of what is asked?
-    ///
-    /// # Errors
-    /// If there are none.
-    fn check_proofs(_: &NodeQuestion<Self>) -> Result<()> {
-        Ok(())
-    }
-
     /// What proofs state.
     fn header(question: &NodeQuestion<Self>, classes: Convention) -> Self::Header;
 
@@ -153,9 +145,6 @@ impl<A: Answered> NodeQuestion<'_, A> {
     pub fn verdicts(self, proofs: Option<&Path>) -> Result<Found<A>> {
         self.check()?;
         self.check_files(proofs)?;
-        if proofs.is_some() {
-            A::check_proofs(&self)?;
-        }
         let prepared = A::prepare(&self)?;
         let description = A::description(&self);
         let start = Instant::now();

@@ -9,7 +9,7 @@ use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
-use crate::edges::changes::decide::{Asked, Decided, decide};
+use crate::edges::changes::decide::{Asked, ChangeDecision, decide};
 use crate::edges::ground::{Ground, Path, Target};
 use crate::edges::judge::{Attack, Judge};
 use crate::edges::pair::Pair;
@@ -166,7 +166,7 @@ impl EdgeCertifier {
                 listed: self.listed,
                 pace: &pace,
             };
-            let Decided { reference, predicted, relevant, known, course } = decide(&asked);
+            let ChangeDecision { reference, predicted, relevant, known, course } = decide(&asked);
             let mut result = self.conclude([node, reference, predicted], relevant, known, course);
             result.contradiction = result.disagreement(problem);
             return result;

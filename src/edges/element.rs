@@ -16,7 +16,8 @@ fn hints(prices: &Prices) -> Hints {
     Hints { mu: prices.mu.iter().map(number).collect(), views: prices.views.clone() }
 }
 
-fn carried(prices: &ChangePrices) -> CarriedPrices {
+/// Prices of changes.
+pub(super) fn carried(prices: &ChangePrices) -> CarriedPrices {
     let nu = prices.nu.iter().map(|(node, price)| (*node, number(price))).collect();
     CarriedPrices { mu: number(&prices.mu), nu, back: prices.back, lists: prices.lists }
 }

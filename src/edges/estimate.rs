@@ -2,7 +2,7 @@
 
 use crate::edges::anchors::Anchors;
 use crate::edges::case::{Case, Kept, Number, Row};
-use crate::edges::line::Lines;
+use crate::edges::line::RemovalLines;
 use crate::edges::pair::{Coefficients, Pair};
 use crate::edges::scene::{Around, NodeLeft, Scene};
 use crate::edges::share::Shares;
@@ -39,7 +39,7 @@ impl Case<f64> {
         let at_target = scene.left(0) - removed;
         let reads = scene.problem.rule().reads_sender();
         let ids = &scene.ground.target.ids;
-        let (mut lines, mut coefficients) = (Lines::default(), Coefficients::default());
+        let (mut lines, mut coefficients) = (RemovalLines::default(), Coefficients::default());
         let mut constant = pair.bias - eps * pair.bias_size;
         let mut doubt = eps * pair.bias_size;
         let mut at_center = vec![[0.0; 2]; scene.around.len()];

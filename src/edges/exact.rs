@@ -11,9 +11,9 @@ use crate::number::dyadic::Dyadic;
 /// Slopes of lines over a unit are multiples of one over this, as in proofs.
 const GRID: f64 = (1u64 << 40) as f64;
 
-/// Lines through the anchors of a node's units (docs/math.md (18.8)): slopes for rises and falls, and what the units add at their anchors.
+/// ExactLines through the anchors of a node's units (docs/math.md (18.8)): slopes for rises and falls, and what the units add at their anchors.
 #[derive(Debug)]
-struct Lines {
+struct ExactLines {
     slopes: Vec<[Dyadic; 2]>,
     constant: Dyadic,
 }
@@ -46,10 +46,10 @@ fn slopes(z: &Dyadic, [rise, fall]: [f64; 2]) -> [f64; 2] {
     [up, down]
 }
 
-impl Lines {
+impl ExactLines {
     /// For units with their anchors, reaches and coefficients.
-    fn new(units: impl Iterator<Item = (Dyadic, [f64; 2])>, of: &[Dyadic], linear: &[bool]) -> Lines {
-        let mut lines = Lines { slopes: Vec::with_capacity(of.len()), constant: Dyadic::ZERO };
+    fn new(units: impl Iterator<Item = (Dyadic, [f64; 2])>, of: &[Dyadic], linear: &[bool]) -> ExactLines {
+        let mut lines = ExactLines { slopes: Vec::with_capacity(of.len()), constant: Dyadic::ZERO };
         for (i, ((z, reach), g)) in units.zip(of).enumerate() {
             if g.sign().is_eq() {
                 lines.slopes.push([Dyadic::ZERO, Dyadic::ZERO]);
@@ -111,7 +111,7 @@ impl Exact<'_> {
         (0..self.width).map(sum).collect()
     }
 
-    fn lines(&self, node: u32, left: usize, senders: &[(u32, Dyadic)], units: &[Unit], of: &[Dyadic]) -> Lines {
+    fn lines(&self, node: u32, left: usize, senders: &[(u32, Dyadic)], units: &[Unit], of: &[Dyadic]) -> ExactLines {
         let (problem, target) = (self.scene.problem, self.scene.ground.target);
         let (rule, id) = (problem.rule(), target.ids[node as usize]);
         let own = if rule.is_identity() { 0.0 } else { rule.own_entry(left, target.looped[node as usize]) };
@@ -125,7 +125,7 @@ impl Exact<'_> {
             true => (Dyadic::ZERO, [0.0; 2]),
             false => (problem.exact_unit(id, i, &own, senders), reach(&units[i])),
         };
-        Lines::new((0..self.width).map(unit), of, self.linear)
+        ExactLines::new((0..self.width).map(unit), of, self.linear)
     }
 
     /// A message as its node sends it.

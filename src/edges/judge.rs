@@ -2,7 +2,7 @@
 
 use crate::edges::budget::Edge;
 use crate::edges::ground::Path;
-use crate::edges::pair::{Evaluator, Pair};
+use crate::edges::pair::{Pair, PairEvaluator};
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::Scene;
 use crate::number::dyadic::Dyadic;
@@ -23,7 +23,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) scene: &'a Scene<'a>,
     pub(crate) pair: &'a Pair,
     path: &'a Path,
-    evaluator: Evaluator,
+    evaluator: PairEvaluator,
 }
 
 /// The margin after one removal.
@@ -39,7 +39,7 @@ const CANDIDATES: usize = 32;
 
 impl<'a> Judge<'a> {
     pub(crate) fn new(scene: &'a Scene<'a>, pair: &'a Pair, path: &'a Path) -> Judge<'a> {
-        let mut evaluator = Evaluator::default();
+        let mut evaluator = PairEvaluator::default();
         if scene.problem.messages().safe {
             evaluator.aim(scene, pair);
         }

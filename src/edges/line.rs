@@ -1,4 +1,4 @@
-//! Lines under the units of one node, for one class pair: what the node adds to the margin at least (docs/math.md (18.8)).
+//! RemovalLines under the units of one node, for one class pair: what the node adds to the margin at least (docs/math.md (18.8)).
 
 use crate::edges::pair::Coefficients;
 use crate::number::rounding::UNIT;
@@ -47,7 +47,7 @@ impl Unit {
 
 /// The lines of a node's units together.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct RemovalLines {
     /// Slopes for rises and for falls.
     pub(crate) up: Vec<f64>,
     pub(crate) down: Vec<f64>,
@@ -58,7 +58,7 @@ pub(crate) struct Lines {
     pub(crate) error: f64,
 }
 
-impl Lines {
+impl RemovalLines {
     /// For units with these coefficients.
     pub(crate) fn set(&mut self, units: &[Unit], of: &Coefficients, linear: &[bool], eps: f64) {
         self.up.clear();

@@ -36,7 +36,7 @@ mod verdict;
 pub use budget::{Candidates, Edge, EdgeBudget, EdgeBudgetError, EdgeKind};
 pub use certifier::EdgeCertifier;
 pub use changes::prices::ChangePrices;
-pub use joint::{Joint, JointBudget, JointCertifier, JointDetails, JointProblem, JointResult};
+pub use joint::{Joint, JointBudget, JointCertifier, JointDetails, JointProblem, JointResult, joint_header};
 pub use minimum::EdgeMinimum;
 pub use problem::{EdgeError, EdgeProblem};
 pub use proof::edge_header;

@@ -76,7 +76,7 @@ impl Pair {
 
 /// Sums margins of one scene.
 #[derive(Debug, Default)]
-pub(crate) struct Evaluator {
+pub(crate) struct PairEvaluator {
     z: Vec<f64>,
     size: Vec<f64>,
     coefficients: Coefficients,
@@ -97,7 +97,7 @@ impl Changes<'_> {
     }
 }
 
-impl Evaluator {
+impl PairEvaluator {
     /// Gets ready for a scene and a pair.
     pub(crate) fn aim(&mut self, scene: &Scene, pair: &Pair) {
         self.base.clear();

@@ -28,20 +28,7 @@ pub fn edge_header(
     budget: &EdgeBudget,
     classes: Convention,
 ) -> Header {
-    let changes = is_changes(network, budget).then(|| Changes {
-        kind: match budget.changes() {
-            EdgeKind::Remove => ChangeKind::Remove,
-            EdgeKind::Insert => ChangeKind::Insert,
-            EdgeKind::Change => ChangeKind::Change,
-        },
-        directed: budget.is_directed(),
-        candidates: match budget.candidates() {
-            _ if !budget.changes().inserts() => None,
-            Candidates::All => None,
-            Candidates::Within(hops) => Some(Stated::Within(*hops as u64)),
-            Candidates::Listed(edges) => Some(Stated::Listed(edges.iter().map(|edge| (edge.0, edge.1)).collect())),
-        },
-    });
+    let changes = is_changes(network, budget).then(|| stated_changes(budget));
     let (version, attack) = match changes {
         Some(_) => (CHANGES_VERSION, Attack::EdgeChanges),
         None => (VERSION, Attack::EdgeRemovals),
@@ -59,7 +46,26 @@ pub fn edge_header(
             frozen: budget.frozen().iter().map(|edge| (edge.0, edge.1)).collect(),
             changes,
         },
+        flips: None,
         classes,
+    }
+}
+
+/// What is done to edges, as a header says it.
+pub(super) fn stated_changes(budget: &EdgeBudget) -> Changes {
+    Changes {
+        kind: match budget.changes() {
+            EdgeKind::Remove => ChangeKind::Remove,
+            EdgeKind::Insert => ChangeKind::Insert,
+            EdgeKind::Change => ChangeKind::Change,
+        },
+        directed: budget.is_directed(),
+        candidates: match budget.candidates() {
+            _ if !budget.changes().inserts() => None,
+            Candidates::All => None,
+            Candidates::Within(hops) => Some(Stated::Within(*hops as u64)),
+            Candidates::Listed(edges) => Some(Stated::Listed(edges.iter().map(|edge| (edge.0, edge.1)).collect())),
+        },
     }
 }
 
@@ -75,6 +81,7 @@ fn stated(claim: &EdgeClaim) -> Claim {
         EdgeClaim::NonRobust(class, edges) => Claim::NonRobust(Witness {
             class: *class as u32,
             edges: edges.iter().map(|edge| (edge.0, edge.1)).collect(),
+            flips: Vec::new(),
         }),
     }
 }

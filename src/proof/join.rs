@@ -181,7 +181,7 @@ fn known(locals: &[Option<u64>], members: &[Member]) -> Option<Local> {
 
 /// Names nodes as the whole graph does; `None` if a row does not exist.
 fn translate(line: &mut Line, part: &PartFile) -> Option<()> {
-    let names = Names(part);
+    let names = Names(&part.nodes);
     match line {
         Line::Node(proof) => {
             names.one(&mut proof.id)?;
@@ -197,11 +197,16 @@ fn translate(line: &mut Line, part: &PartFile) -> Option<()> {
     }
 }
 
-struct Names<'a>(&'a PartFile);
+/// A tree about a part of a graph, whose nodes these are in the whole; `None` if it names another.
+pub(crate) fn renamed(mut tree: Vec<Step>, nodes: &[u32]) -> Option<Vec<Step>> {
+    tree.iter_mut().try_for_each(|step| Names(nodes).step(step)).map(|()| tree)
+}
+
+struct Names<'a>(&'a [u32]);
 
 impl Names<'_> {
     fn one(&self, row: &mut u32) -> Option<()> {
-        *row = *self.0.nodes.get(*row as usize)?;
+        *row = *self.0.get(*row as usize)?;
         Some(())
     }
 

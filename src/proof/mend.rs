@@ -17,15 +17,26 @@ pub(super) fn mend(
     trees: Vec<ClassProof>,
 ) -> Result<Vec<ClassProof>, Reason> {
     checker.session(node, |session| {
-        let mended = trees.into_iter().map(|proof| {
-            let mut growth = Growth { session: &mut *session, reference, class: proof.class, splits: SPLITS };
-            let mut steps = proof.tree.into_iter();
-            let mut tree = Vec::new();
-            growth.walk(&mut steps, &mut Path::default(), &mut tree)?;
-            Ok(ClassProof { class: proof.class, tree })
+        let mended = trees.into_iter().map(|ClassProof { class, tree }| {
+            Ok(ClassProof { class, tree: mended(session, [reference, class], tree)? })
         });
         mended.collect()
     })
+}
+
+/// One of these trees.
+///
+/// # Errors
+/// Why the checker does not accept it.
+pub(crate) fn mended(
+    session: &mut Session,
+    [reference, class]: [u32; 2],
+    tree: Vec<Step>,
+) -> Result<Vec<Step>, Reason> {
+    let mut growth = Growth { session, reference, class, splits: SPLITS };
+    let (mut steps, mut tree) = (tree.into_iter(), Vec::new());
+    growth.walk(&mut steps, &mut Path::default(), &mut tree)?;
+    Ok(tree)
 }
 
 /// A tree that is written again with splits where they are needed.

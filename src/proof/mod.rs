@@ -17,8 +17,10 @@ mod whole;
 
 pub use error::ProofError;
 pub use file::{ProofFile, is_proofs};
+pub(crate) use join::renamed;
 pub use join::{Member, join_proofs, read_header};
 pub use line::{FileHeader, Part};
+pub(crate) use mend::mended;
 pub use missing::Missing;
 pub use mode::Mode;
 pub(crate) use statement::{Shown, line, local, passing, ranged_line, short};

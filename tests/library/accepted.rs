@@ -5,13 +5,16 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use gcnproof::collective::{Collective, Proved, Rows, Settings, Subject};
-use gcnproof::edges::{EdgeBudget, EdgeCertifier, EdgeProblem, edge_header};
+use gcnproof::edges::{
+    EdgeBudget, EdgeCertifier, EdgeKind, EdgeProblem, JointBudget, JointCertifier, JointProblem, edge_header,
+    joint_header,
+};
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::collective::base::bases;
 use gcnproof::proof::{Mode, ProofFile, header, model_file, rule_names, write_collective};
 use gcnproof::{Certifier, Effort, Execution, Limits, Problem, Verdict};
 use gcnproof_check::format::{Convention, Deployed, Header, Line};
-use gcnproof_check::{Accepted, Checker, Options, Statement, Summary, check, edges};
+use gcnproof_check::{Accepted, Checker, Options, Statement, Summary, check, edges, joint};
 use gcnproof_files::{GraphFile, ModelFile};
 use tempfile::TempDir;
 
@@ -134,6 +137,33 @@ fn no_proof_about_removed_edges_is_written_unless_it_is_accepted() {
         header.message_passing = rule_names(network);
         let statement = edges::Statement::new(&case.graph, &case.other, &header).unwrap();
         let checker = edges::Checker::new(&statement, false);
+        let mut file = ProofFile::open(&path(&folder), &header, Mode::Force).unwrap();
+        for node in 0..graph.node_count() {
+            let result = certifier.one(node).unwrap();
+            count.decided += usize::from(result.verdict != Verdict::Undecided);
+            file.push(&certifier.proof_line(&result, &checker)).unwrap();
+        }
+        file.finish(true).unwrap();
+        drop(file);
+        count.proved += case.check(&path(&folder)).proved();
+    }
+    count.check();
+}
+
+#[test]
+fn no_proof_about_flips_and_changed_edges_is_written_unless_it_is_accepted() {
+    let folder = TempDir::new().unwrap();
+    let mut count = Count::default();
+    for case in cases().step_by(3) {
+        let (graph, network) = (case.problem.graph(), case.problem.network());
+        let flips = case.problem.budget().with_global(case.problem.budget().global().min(2));
+        let budget = JointBudget { flips, edges: EdgeBudget::uniform(graph, 1, 1).kind(EdgeKind::Change) };
+        let Ok(problem) = JointProblem::new(graph.clone(), network.clone(), budget.clone()) else { continue };
+        let certifier = JointCertifier::new(problem).effort(effort()).proofs(true);
+        let mut header = joint_header((graph.digest(), ""), (network, &[]), &budget, Convention::Predicted);
+        header.message_passing = rule_names(network);
+        let statement = joint::Statement::new(&case.graph, &case.other, &header).unwrap();
+        let checker = joint::Checker::new(&statement, false);
         let mut file = ProofFile::open(&path(&folder), &header, Mode::Force).unwrap();
         for node in 0..graph.node_count() {
             let result = certifier.one(node).unwrap();

@@ -1,5 +1,7 @@
 //! Checks one proof: by the fast path first, and by the core where that does not accept it.
 
+mod changed;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock};
@@ -15,7 +17,7 @@ use crate::expand::{Length, Short, exact_hints, row_hints, whole_row_hints};
 use crate::fast::{Attempt, Fast, FastTarget};
 use crate::format::exact::ExactHints;
 use crate::format::lines::LONGEST_LINE;
-use crate::format::{BoundsLine, Claim, ClassProof, Convention, Leaf, Line, NodeProof, Step};
+use crate::format::{BoundsLine, Claim, Convention, Leaf, Line, NodeProof, Step};
 use crate::ids::Flip;
 use crate::number::{Dyadic, Interval, Up};
 use crate::rounding::Rounding;
@@ -178,7 +180,8 @@ impl<'a> Checker<'a> {
         }
         let target = FastTarget::new(&self.fast, &slice);
         let (node, error, reaches) = (proof.id, Dyadic::ZERO, Reaches::default());
-        let mut problem = Session { checker: self, slice: &slice, target, reaches, error, node, meter: &meter };
+        let above = Dyadic::ZERO;
+        let mut problem = Session { checker: self, slice: &slice, target, reaches, above, error, node, meter: &meter };
         match &proof.claim {
             Claim::Robust(trees) => {
                 // Every other class, ascending. That all margins are positive without a flip is part of what is proved,
@@ -191,7 +194,7 @@ impl<'a> Checker<'a> {
                     let at_class = |reason| Fault { class: Some(one.class), step: None, reason };
                     problem.error = self.rounded(proof.id, proof.class, one.class).map_err(at_class)?;
                     meter.look()?;
-                    problem.tree(proof.class, one, keep)?;
+                    problem.tree([proof.class, one.class], &one.tree, keep)?;
                 }
                 match others.next() {
                     Some(missing) => Err(Reason::Classes(missing).into()),
@@ -243,8 +246,8 @@ impl<'a> Checker<'a> {
         let network = &self.statement.network;
         let slice = Slice::new(network, network.depth(), node);
         let (target, meter, error) = (FastTarget::new(&self.fast, &slice), self.work.line(), Dyadic::ZERO);
-        let reaches = Reaches::default();
-        ask(&mut Session { checker: self, slice: &slice, target, reaches, error, node, meter: &meter })
+        let (reaches, above) = (Reaches::default(), Dyadic::ZERO);
+        ask(&mut Session { checker: self, slice: &slice, target, reaches, above, error, node, meter: &meter })
     }
 
     /// Takes the whole bounds that a line states.
@@ -350,7 +353,9 @@ pub struct Session<'a> {
     pub(crate) reaches: Reaches,
     node: u32,
     pub(crate) meter: &'a Meter<'a>,
-    /// What the bound of the class at hand must exceed: 0 for the exact network.
+    /// What all margins are to exceed: 0 where edges are not changed as well.
+    above: Dyadic,
+    /// What the bound of the class at hand must exceed: that and the error of a network as it runs.
     error: Dyadic,
 }
 
@@ -370,7 +375,7 @@ impl Session<'_> {
         // Each counts as a line.
         self.meter.restart();
         path.units.iter().try_for_each(|split| self.scope().unit(split.0).map(|_| ()))?;
-        self.error = self.checker.rounded(self.node, reference, class)?;
+        self.error = &self.checker.rounded(self.node, reference, class)? + &self.above;
         self.judge_leaf(reference, class, path, step, false).map(|_| ())
     }
 
@@ -407,21 +412,21 @@ impl Session<'_> {
         Scope { network, budget, slice: self.slice }
     }
 
-    fn tree(&mut self, reference: u32, proof: &ClassProof, keep: &mut Keep) -> Result<(), Fault> {
+    fn tree(&mut self, [reference, class]: [u32; 2], tree: &[Step], keep: &mut Keep) -> Result<(), Fault> {
         let Statement { network, budget, .. } = self.checker.statement;
         let scope = Scope { network, budget, slice: self.slice };
-        let result = scope.tree(&proof.tree, self.meter, |at, path| {
-            let hints = self.judge_leaf(reference, proof.class, path, &proof.tree[at], keep.is_some())?;
+        let result = scope.tree(tree, self.meter, |at, path| {
+            let hints = self.judge_leaf(reference, class, path, &tree[at], keep.is_some())?;
             if let (Some(kept), Some(hints)) = (&mut *keep, hints) {
                 let numbers = kept.iter().map(|(_, _, hints)| hints.numbers()).sum::<usize>() + hints.numbers();
                 if numbers > LONGEST_LINE / 4 {
                     return Err(Reason::TooLarge(format!("written out, more than {LONGEST_LINE} bytes")));
                 }
-                kept.push((proof.class, at, hints));
+                kept.push((class, at, hints));
             }
             Ok(())
         });
-        result.map_err(|(step, reason)| Fault { class: Some(proof.class), step: Some(step), reason })
+        result.map_err(|(step, reason)| Fault { class: Some(class), step: Some(step), reason })
     }
 
     /// Accepts a leaf on its path, and returns the hints of a short one if they are wanted.

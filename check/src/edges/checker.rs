@@ -232,6 +232,7 @@ impl RemovalChecker<'_> {
         if witness.class as usize >= network.classes || witness.class == proof.class {
             return Err(at_class(Reason::Class(witness.class)));
         }
+        witness.require_no_flips().map_err(at_class)?;
         budget.require(&graph.adjacency, &witness.edges).map_err(at_class)?;
         let mut state = start;
         // Others change nothing about the node.
@@ -263,6 +264,7 @@ impl RemovalChecker<'_> {
             EdgeStep::Prices(hints) => self.prices(&scene, classes, hints, root, meter),
             EdgeStep::Edge(..) => Err(Reason::Incomplete),
             EdgeStep::Listed(_) | EdgeStep::Carried(_) => Err(Reason::Leaf("changes")),
+            EdgeStep::Flips(_) => Err(Reason::Leaf("flips")),
         }
     }
 

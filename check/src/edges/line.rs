@@ -6,8 +6,8 @@ use gcnproof_files::GraphFile;
 use serde::{Deserialize, Serialize};
 
 use crate::accepted::Accepted;
-use crate::format::{Convention, Local, Number, Unproved, strict};
-use crate::ids::Edge;
+use crate::format::{BudgetStatement, Convention, Local, Number, Step, Unproved, strict};
+use crate::ids::{Edge, Flip};
 use crate::verdict::Reason;
 
 /// The version of files about removals of undirected edges in networks with one hidden layer.
@@ -15,6 +15,9 @@ pub const VERSION: u32 = 3;
 
 /// The version of files about all other changes.
 pub const CHANGES_VERSION: u32 = 4;
+
+/// The version of files about flips and changes at once.
+pub const JOINT_VERSION: u32 = 5;
 
 /// One line of a file: an [`EdgeHeader`], then nodes with and without proof, then their number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +64,7 @@ impl EdgeLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeHeader {
-    /// [`VERSION`] or [`CHANGES_VERSION`].
+    /// [`VERSION`], [`CHANGES_VERSION`] or [`JOINT_VERSION`].
     pub version: u32,
     /// The key by which a line is known to be about edges.
     pub attack: EdgeAttack,
@@ -73,6 +76,9 @@ pub struct EdgeHeader {
     pub message_passing: Vec<String>,
     /// Which edges, and how many.
     pub edges: Removals,
+    /// Which attributes may be flipped at the same time, and how many, where the attack is on both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flips: Option<BudgetStatement>,
     /// Which class a node is to keep.
     pub classes: Convention,
 }
@@ -85,6 +91,8 @@ pub enum EdgeAttack {
     EdgeRemovals,
     /// Edges are removed or inserted.
     EdgeChanges,
+    /// Attributes are flipped and edges are removed or inserted, each within a budget of its own.
+    FlipsAndEdgeChanges,
 }
 
 /// Which changes, where not just undirected edges are removed with one hidden layer.
@@ -243,6 +251,32 @@ pub enum EdgeStep {
     Listed(Nothing),
     /// A bound above 0, by what changes can do and by prices.
     Carried(Box<CarriedPrices>),
+    /// Flips on the graph of the path, whose margins exceed what open changes can take.
+    Flips(Box<FlippedLeaf>),
+}
+
+/// A leaf where attributes are flipped as well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlippedLeaf {
+    /// A tree over flips, as in files about flips alone.
+    pub tree: Vec<Step>,
+    /// Prices of the open changes; all are 0 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<CarriedPrices>,
+    /// Where one more change is left: trees after some open changes, ascending, of which `carried` then says nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<FlippedAfter>,
+}
+
+/// Flips after one more change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlippedAfter {
+    /// The change.
+    pub edge: Edge,
+    /// A tree over flips.
+    pub tree: Vec<Step>,
 }
 
 /// An object without keys.
@@ -287,6 +321,16 @@ pub struct EdgeWitness {
     pub class: u32,
     /// Ascending, each once, none of them frozen.
     pub edges: Vec<Edge>,
+    /// Ascending, each once, where attributes are flipped as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flips: Vec<Flip>,
+}
+
+impl EdgeWitness {
+    /// Refuses flips where edges alone are changed.
+    pub(crate) fn require_no_flips(&self) -> Result<(), Reason> {
+        self.flips.first().map_or(Ok(()), |&flip| Err(Reason::Flip(flip)))
+    }
 }
 
 /// Candidates that a header may list, at most.

@@ -15,7 +15,7 @@
 mod anchor;
 mod bound;
 mod budget;
-mod changes;
+pub(crate) mod changes;
 mod checker;
 mod cost;
 mod ground;
@@ -36,8 +36,11 @@ pub(crate) use budget::{RemovalBudget, neighbours};
 pub(crate) use changes::ChangeBudget;
 pub use checker::EdgeChecker as Checker;
 pub(crate) use checker::EdgeChecker;
-pub(crate) use line::{EdgeClaim, EdgeHeader, EdgeLine, Removals, longest_header, most_candidates};
-pub(crate) use statement::EdgeStatement;
+pub(crate) use line::{
+    CarriedPrices, EdgeAttack, EdgeClaim, EdgeClassProof, EdgeHeader, EdgeLine, EdgeNodeProof, EdgeStep, EdgeWitness,
+    FlippedLeaf, Removals, longest_header, most_candidates,
+};
+pub(crate) use statement::{EdgeStatement, require_other_edges};
 pub use statement::EdgeStatement as Statement;
 
 /// The lines of a file by their short names, for those who have no other kind of proofs at hand.
@@ -45,6 +48,7 @@ pub mod format {
     pub use super::line::{
         CHANGES_VERSION, Candidates, CarriedPrices, ChangeKind, Changes, EdgeAttack as Attack, EdgeClaim as Claim,
         EdgeClassProof as ClassProof, EdgeHeader as Header, EdgeLine as Line, EdgeNodeProof as NodeProof,
-        EdgePrices as Prices, EdgeStep as Step, EdgeWitness as Witness, Nothing, Removals, VERSION, longest_header,
+        EdgePrices as Prices, EdgeStep as Step, EdgeWitness as Witness, FlippedAfter, FlippedLeaf, JOINT_VERSION,
+        Nothing, Removals, VERSION, longest_header,
     };
 }

@@ -24,8 +24,9 @@ impl<'a> EdgeStatement<'a> {
     /// # Errors
     /// If they do not, or if the model has no proofs against changed edges.
     pub fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &EdgeHeader) -> Result<EdgeStatement<'a>, Reason> {
-        if model.fixed_edges {
-            return Err(Reason::Header("the model stands for a network on the edges of its graph alone".into()));
+        require_other_edges(model)?;
+        if header.flips.is_some() {
+            return Err(Reason::Header("flips are stated of an attack on edges alone".into()));
         }
         match (&header.edges.changes, header.attack) {
             (None, EdgeAttack::EdgeRemovals) => {
@@ -34,9 +35,20 @@ impl<'a> EdgeStatement<'a> {
             (Some(changes), EdgeAttack::EdgeChanges) => {
                 Ok(EdgeStatement::Changes(Box::new(ChangeStatement::new(graph, model, header, changes)?)))
             }
+            (_, EdgeAttack::FlipsAndEdgeChanges) => {
+                Err(Reason::Header("an attack on attributes and edges does not say which flips".into()))
+            }
             (Some(_), _) => Err(Reason::Header("changes are stated of an attack that removes edges".into())),
             (None, _) => Err(Reason::Header("an attack that changes edges does not say how".into())),
         }
+    }
+}
+
+/// The model says what its network computes on changed edges too.
+pub(crate) fn require_other_edges(model: &ModelFile) -> Result<(), Reason> {
+    match model.fixed_edges {
+        true => Err(Reason::Header("the model stands for a network on the edges of its graph alone".into())),
+        false => Ok(()),
     }
 }
 

@@ -1,5 +1,8 @@
 //! The weights of the first layer in the orders in which the fast path reads them.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use crate::number::{Interval, Stored, Up, norm};
 use crate::statement::{Link, Network};
 
@@ -7,6 +10,11 @@ use crate::statement::{Link, Network};
 /// numbers for each input.
 pub(crate) struct FastNetwork<'a> {
     pub(crate) exact: &'a Network<'a>,
+    weights: Arc<FastWeights>,
+}
+
+/// What of it does not depend on edges.
+pub(crate) struct FastWeights {
     /// `W(l)`, input by input, and `b(l)`.
     layers: Vec<(Vec<Stored>, Vec<Stored>)>,
     /// For every unit of layer 2, of one term after the other, the weights of all attributes.
@@ -17,6 +25,14 @@ pub(crate) struct FastNetwork<'a> {
     pub(crate) by_norm: Vec<(u32, Up)>,
     /// The weights in that order, one attribute after the other.
     pub(crate) by_norm_weights: Vec<Stored>,
+}
+
+impl Deref for FastNetwork<'_> {
+    type Target = FastWeights;
+
+    fn deref(&self) -> &FastWeights {
+        &self.weights
+    }
 }
 
 impl<'a> FastNetwork<'a> {
@@ -49,7 +65,13 @@ impl<'a> FastNetwork<'a> {
         let mut by_norm: Vec<(u32, Up)> = (0..).zip((0..rows).map(row_norm)).collect();
         by_norm.sort_by(|a, b| b.1.order(a.1));
         let by_norm_weights = by_norm.iter().flat_map(|&(d, _)| row(d as usize)).copied().collect();
-        FastNetwork { exact, largest, columns, by_norm, by_norm_weights, layers }
+        let weights = FastWeights { largest, columns, by_norm, by_norm_weights, layers };
+        FastNetwork { exact, weights: Arc::new(weights) }
+    }
+
+    /// The same network on a graph with other edges.
+    pub(super) fn on<'b>(&self, exact: &'b Network<'b>) -> FastNetwork<'b> {
+        FastNetwork { exact, weights: self.weights.clone() }
     }
 
     /// Units of layer 2, of one term.

@@ -29,7 +29,16 @@ pub(crate) struct Fast<'a> {
 impl<'a> Fast<'a> {
     /// Nothing is computed before it is asked for.
     pub(crate) fn new(exact: &'a Network<'a>, budget: &'a Budget<'a>, work: Arc<Work>) -> Fast<'a> {
-        let network = Arc::new(FastNetwork::new(exact));
+        Fast::of(Arc::new(FastNetwork::new(exact)), budget, work)
+    }
+
+    /// The same on a graph with other edges.
+    pub(crate) fn on<'b>(&self, exact: &'b Network<'b>, budget: &'b Budget<'b>) -> Fast<'b> {
+        Fast::of(Arc::new(self.network.on(exact)), budget, self.work.clone())
+    }
+
+    fn of(network: Arc<FastNetwork<'a>>, budget: &'a Budget<'a>, work: Arc<Work>) -> Fast<'a> {
+        let exact = network.exact;
         let nodes = exact.graph.attributes.rows;
         let layer = |_| (0..nodes).map(|_| OnceLock::new()).collect();
         let above = (3..exact.depth()).map(layer).collect();

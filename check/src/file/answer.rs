@@ -9,6 +9,7 @@ use crate::edges::{ChangeBudget, EdgeClaim, EdgeHeader, EdgeStatement, RemovalBu
 use crate::format;
 use crate::format::Convention;
 use crate::ids::{Edge, Flip};
+use crate::joint::JointStatement;
 use crate::question::text::shown_rules;
 use crate::question::{Attack, FlipLimits, Question, uncovered_flips, uncovered_removals};
 use crate::ranges::RangeBudget;
@@ -76,6 +77,7 @@ impl Attack {
             Attack::Flips(..) => FLIPS,
             Attack::Ranges(..) => RANGES,
             Attack::Removals(_) => REMOVALS,
+            Attack::Joint(..) => BOTH,
             Attack::Collective { .. } => ONE_ATTACK,
         }
     }
@@ -86,6 +88,7 @@ impl Stated {
         match self {
             Stated::Flips(header) if header.ranges.is_some() => RANGES,
             Stated::Flips(_) => FLIPS,
+            Stated::Removals(header) if header.flips.is_some() => BOTH,
             Stated::Removals(_) => REMOVALS,
             Stated::Collective(_) => ONE_ATTACK,
         }
@@ -95,6 +98,7 @@ impl Stated {
 const FLIPS: &str = "flips of attributes, node by node";
 const RANGES: &str = "attributes moved within ranges, node by node";
 const REMOVALS: &str = "changed edges, node by node";
+const BOTH: &str = "flips of attributes and changed edges at once, node by node";
 const ONE_ATTACK: &str = "one attack for the whole graph";
 
 /// A question beside a statement that is about it: what a claim of one node says about it.
@@ -112,6 +116,7 @@ enum Perturbations<'a> {
     Ranges(RangeBudget),
     Removals(RemovalBudget),
     Changes(ChangeBudget),
+    Joint(Budget<'a>, ChangeBudget),
 }
 
 impl<'a> Asked<'a> {
@@ -168,6 +173,25 @@ impl<'a> Asked<'a> {
         Ok(Asked { budget: Perturbations::Changes(budget), graph, uncovered })
     }
 
+    /// Beside a statement about flips and changed edges at once.
+    pub(crate) fn joint(
+        question: Option<&Question>,
+        graph: &'a GraphFile,
+        stated: &JointStatement,
+    ) -> Result<Asked<'a>, Reason> {
+        let Some(Question { attack: Attack::Joint(flips, edges), .. }) = question else {
+            return Ok(Asked::nothing(graph));
+        };
+        let (flips, edges) = (Budget::new(flips, graph)?, ChangeBudget::new(edges, &edges.kinds(), graph)?);
+        let mut uncovered = uncovered_flips(
+            graph,
+            &FlipLimits { budget: &flips, nodes: None },
+            &FlipLimits { budget: stated.flip_budget(), nodes: None },
+        );
+        uncovered.extend(stated.edge_budget().uncovered(&edges));
+        Ok(Asked { budget: Perturbations::Joint(flips, edges), graph, uncovered })
+    }
+
     fn nothing(graph: &'a GraphFile) -> Asked<'a> {
         Asked { budget: Perturbations::Any, graph, uncovered: Vec::new() }
     }
@@ -195,13 +219,17 @@ impl<'a> Asked<'a> {
     pub(crate) fn is_answered_by_removals(&self, claim: &EdgeClaim) -> bool {
         match claim {
             EdgeClaim::Robust(_) => self.uncovered.is_empty(),
-            EdgeClaim::NonRobust(witness) => self.has_removals(&witness.edges),
+            EdgeClaim::NonRobust(witness) => self.has_removals(&witness.edges) && self.has_flips(&witness.flips),
         }
     }
 
     /// Are these flips, ascending and each once, among those asked about?
     fn has_flips(&self, flips: &[Flip]) -> bool {
-        let Perturbations::Flips(budget) = &self.budget else { return matches!(self.budget, Perturbations::Any) };
+        let budget = match &self.budget {
+            Perturbations::Any => return true,
+            Perturbations::Flips(budget) | Perturbations::Joint(budget, _) => budget,
+            _ => return flips.is_empty(),
+        };
         let local = |same: &[Flip]| same.len() <= budget.local(same[0].0);
         flips.iter().all(|&flip| budget.require(flip).is_ok())
             && flips.chunk_by(|a, b| a.0 == b.0).all(local)
@@ -213,7 +241,9 @@ impl<'a> Asked<'a> {
             Perturbations::Any => true,
             Perturbations::Flips(_) | Perturbations::Ranges(_) => false,
             Perturbations::Removals(budget) => budget.require(&self.graph.adjacency, edges).is_ok(),
-            Perturbations::Changes(budget) => budget.require(self.graph, edges).is_ok(),
+            Perturbations::Changes(budget) | Perturbations::Joint(_, budget) => {
+                budget.require(self.graph, edges).is_ok()
+            }
         }
     }
 }

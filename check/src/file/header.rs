@@ -32,7 +32,9 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     // Every edge may be frozen, and so many may be candidates.
     let (rules, edges) = (rules.sum(), graph.adjacency.indices.len() + edges::most_candidates(nodes));
     let longest = longest_header(nodes, attributes, layers).saturating_add(rules);
-    let longest = longest.max(edges::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules)));
+    // A file about flips and changed edges at once has both budgets.
+    let of_edges = edges::longest_header(nodes, edges, layers.saturating_mul(80).saturating_add(rules));
+    let longest = longest.saturating_add(of_edges);
     // A file about one attack may name all nodes besides, and one about ranges two limits of each attribute.
     let longest = longest.saturating_add(nodes.saturating_mul(11)).saturating_add(attributes.saturating_mul(2 * LIMIT));
     // A node has one line, and one with bounds for each layer; some more may be wrong.
@@ -53,7 +55,7 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
         };
     }
     if bytes.windows(ATTACK.len()).any(|part| part == ATTACK) {
-        return match EdgeLine::read(&bytes, most.max(edges)).map_err(wrong)? {
+        return match EdgeLine::read(&bytes, most.max(edges).max(attributes)).map_err(wrong)? {
             EdgeLine::Header(header) => Ok(Stated::Removals(header)),
             _ => Err(wrong(order("the first line is not a header"))),
         };

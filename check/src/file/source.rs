@@ -49,7 +49,7 @@ fn folder(path: &Path, question: Option<&Question>) -> Option<String> {
     let budget = |name: &str| name.strip_prefix("Q-")?.split('.').next()?.parse::<u64>().ok();
     let asked = question.and_then(|question| match &question.attack {
         Attack::Flips(budget, _) | Attack::Collective { budget, .. } => Some(budget.global),
-        Attack::Ranges(..) | Attack::Removals(_) => None,
+        Attack::Ranges(..) | Attack::Removals(_) | Attack::Joint(..) => None,
     });
     let found = names.filter_map(|name| Some((budget(&name)?, name)));
     Some(match found.min_by_key(|(budget, _)| (Some(*budget) != asked, *budget)) {

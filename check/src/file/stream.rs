@@ -13,9 +13,10 @@ use super::options::Options;
 use super::summary::{Stated, Summary};
 use crate::checker::Checker;
 use crate::collective::{CollectiveChecker, CollectiveStatement};
-use crate::edges::{EdgeChecker, EdgeLine, EdgeStatement};
+use crate::edges::{EdgeChecker, EdgeLine, EdgeNodeProof, EdgeStatement};
 use crate::format::lines::{Lines, Raw};
 use crate::format::{LONGEST_REASON, Line, Unproved};
+use crate::joint::{JointChecker, JointStatement};
 use crate::number::steps;
 use crate::question::{flippable, removable};
 use crate::ranges::{RangeChecker, RangeStatement};
@@ -107,6 +108,21 @@ fn run(
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), !flippable(graph, &statement.budget));
             run_lines(lines, |line, before| judge(&checker, &asked, owns, line, before), work, progress, summary)
         }
+        Stated::Removals(header) if header.flips.is_some() => {
+            let statement = JointStatement::within(graph, model, header, &meter).map_err(wrong_header)?;
+            drop(meter);
+            let checker = JointChecker::new(&statement, options.exact_only).within(work.clone());
+            let asked = Asked::joint(question, graph, &statement).map_err(wrong_header)?;
+            let void = !flippable(graph, statement.flip_budget()) && statement.edge_budget().is_void();
+            (summary.uncovered, summary.void) = (asked.uncovered.clone(), void);
+            run_lines(
+                lines,
+                |line, before| judge_edges(|p| checker.check(p), &asked, line, before),
+                work,
+                progress,
+                summary,
+            )
+        }
         Stated::Removals(header) => {
             let statement = EdgeStatement::new(graph, model, header).map_err(wrong_header)?;
             let checker = EdgeChecker::new(&statement, options.exact_only).within(work.clone());
@@ -116,7 +132,13 @@ fn run(
                 EdgeStatement::Changes(statement) => statement.budget().is_void(),
             };
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), void);
-            run_lines(lines, |line, before| judge_removals(&checker, &asked, line, before), work, progress, summary)
+            run_lines(
+                lines,
+                |line, before| judge_edges(|p| checker.check(p), &asked, line, before),
+                work,
+                progress,
+                summary,
+            )
         }
         Stated::Collective(header) => {
             let statement =
@@ -315,13 +337,18 @@ fn judge_ranges(checker: &RangeChecker, asked: &Asked, line: Raw, before: Before
 /// A line about flips where attributes are moved within ranges, or the other way round.
 const OTHER_KIND: &str = "a line of another kind of proof than the header states";
 
-fn judge_removals(checker: &EdgeChecker, asked: &Asked, line: Raw, before: Before) -> JudgedLine {
+fn judge_edges(
+    check: impl Fn(&EdgeNodeProof) -> Result<Verdict, Fault>,
+    asked: &Asked,
+    line: Raw,
+    before: Before,
+) -> JudgedLine {
     match line.and_then(|bytes| EdgeLine::read(&bytes, usize::MAX)) {
         Ok(EdgeLine::Node(proof)) if before.spoke_of(proof.id) => {
             JudgedLine::Node(proof.id, Err(Reason::Repeated.into()))
         }
         Ok(EdgeLine::Node(proof)) => {
-            let judged = checker.check(&proof).map(|verdict| (verdict, asked.is_answered_by_removals(&proof.claim)));
+            let judged = check(&proof).map(|verdict| (verdict, asked.is_answered_by_removals(&proof.claim)));
             JudgedLine::Node(proof.id, judged)
         }
         Ok(EdgeLine::Unproved(unproved)) => without_proof(unproved),

@@ -35,11 +35,11 @@ pub const RULES: &str = "\
 A question names everything itself, in the words of `certify`: how many attributes may be flipped
 in all (-Q) and at a node (-q, 1% of the attributes if left out) and which, or moved (--epsilon,
 --ranges), or how many edges may be removed in all (-E) and at a node (-e, no limit of its own if
-left out; every node keeps one edge unless told otherwise); the nodes (all if left out), the class
-(the predicted one), the message passing (the model's own; gcn for a model that names none), and
-whether it is about the network in exact arithmetic (if left out) or every execution of it
-(--deployed). With --bound B it is the question of `collective`: does one attack for the whole
-graph break at most B predictions?
+left out; every node keeps one edge unless told otherwise), or both by one attacker (-Q and -E);
+the nodes (all if left out), the class (the predicted one), the message passing (the model's own;
+gcn for a model that names none), and whether it is about the network in exact arithmetic (if left
+out) or every execution of it (--deployed). With --bound B it is the question of `collective`: does
+one attack for the whole graph break at most B predictions?
 --expect-Q, --expect-nodes and the like are other names of these options.
 
 The question is proved if everything in the file is accepted and every node asked about has a
@@ -77,6 +77,8 @@ pub enum Attack {
     Ranges(BudgetStatement, RangesStatement),
     /// Removed edges, chosen anew for every node.
     Removals(Removals),
+    /// Flips of attributes and changed edges at once, chosen anew for every node.
+    Joint(BudgetStatement, Removals),
     /// Flips of attributes, chosen once for the whole graph.
     Collective {
         /// Which flips.
@@ -106,6 +108,10 @@ impl Question {
                 RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?
             }
             Attack::Removals(removals) => ChangeBudget::new(removals, &removals.kinds(), graph).map(|_| ())?,
+            Attack::Joint(flips, removals) => {
+                Budget::new(flips, graph)?;
+                ChangeBudget::new(removals, &removals.kinds(), graph).map(|_| ())?;
+            }
         }
         let nodes = self.nodes.as_deref().unwrap_or_default();
         let rising = nodes.windows(2).all(|pair| pair[0] < pair[1]);

@@ -83,7 +83,7 @@ pub static WORDS: [Word; 26] = {
             "edges",
             &[],
             Needed("remove|insert|change"),
-            "Ask about removed or inserted edges instead of flips; -E says so, too [remove]",
+            "Ask about removed or inserted edges, with -Q at the same time as flips; -E says so, too [remove]",
         ),
         word(Some('E'), "edges-global", &["expect-E"], Needed("N"), "Changed edges in all"),
         word(
@@ -253,11 +253,13 @@ impl Words {
         let more = ["freeze-edges", "directed-edges", "candidates", "candidates-within"];
         let on_edges = edges.into_iter().chain(more).find(|name| self.0.contains_key(name));
         let attack = match (self.count("global")?, on_edges) {
-            (Some(_), Some(name)) => {
-                return Err(format!("-Q together with --{name}: ask about flips (-Q) or about changed edges (-E)"));
-            }
+            (Some(global), Some(_)) => self.both(global, &ids)?,
             (Some(global), None) => self.flips(global, &ids)?,
-            (None, Some(_)) => self.removals(&ids)?,
+            (None, Some(_)) => {
+                let flips = ["local", "local-file", "flips", "epsilon", "ranges", "freeze-attributes"];
+                self.refuse(&flips, "where changed edges are asked about")?;
+                Attack::Removals(self.removals(&ids)?)
+            }
             (None, None) => {
                 let name = self.0.keys().next().copied().unwrap_or_default();
                 return Err(format!(
@@ -266,7 +268,7 @@ impl Words {
             }
         };
         let (nodes, elsewhere) = ids.asked(self.get("nodes"))?;
-        if let (Some(part), Attack::Ranges(..) | Attack::Removals(_) | Attack::Collective { .. }) = (part, &attack) {
+        if let (Some(part), false) = (part, matches!(attack, Attack::Flips(..))) {
             let words = part.words();
             return Err(format!(
                 "the graph is {words}: of a part only flips of attributes can be asked about, node by node"
@@ -369,16 +371,26 @@ impl Words {
         }
     }
 
-    fn removals(&self, ids: &Ids) -> Result<Attack, String> {
+    /// Flips and changed edges at once.
+    fn both(&self, global: u64, ids: &Ids) -> Result<Attack, String> {
+        self.refuse(&["epsilon", "ranges"], "where changed edges are asked about as well")?;
+        let removals = self.removals(ids)?;
+        match self.flips(global, ids)? {
+            Attack::Flips(budget, None) => Ok(Attack::Joint(budget, removals)),
+            _ => {
+                Err("-Q together with -E: flips and changed edges are decided node by node, in exact arithmetic".into())
+            }
+        }
+    }
+
+    fn removals(&self, ids: &Ids) -> Result<Removals, String> {
         let kind = match self.get("edges") {
             None | Some("remove") => ChangeKind::Remove,
             Some("insert") => ChangeKind::Insert,
             Some("change") => ChangeKind::Change,
             Some(_) => return Err("--edges: expected remove, insert or change".into()),
         };
-        let flips =
-            ["local", "local-file", "flips", "epsilon", "ranges", "freeze-attributes", "bound", "attacked-nodes"];
-        self.refuse(&flips, "where changed edges are asked about")?;
+        self.refuse(&["bound", "attacked-nodes"], "where changed edges are asked about")?;
         if self.get("deployed").is_some_and(|format| format != "exact") {
             return Err("--deployed: changed edges are decided in exact arithmetic only".into());
         }
@@ -414,7 +426,7 @@ impl Words {
             );
         }
         let changes = (!plain).then_some(Changes { kind, directed, candidates });
-        Ok(Attack::Removals(Removals { global, local: ids.local(locals, uniform), keep_one, frozen, changes }))
+        Ok(Removals { global, local: ids.local(locals, uniform), keep_one, frozen, changes })
     }
 
     /// Local budgets by node from the file that an option names.

@@ -24,7 +24,7 @@ pub(crate) use network::{first_weights, operator_links, require_fit};
 pub(crate) use rule::{Rule, same_rules};
 pub use slice::Slice;
 
-use crate::format::{Convention, Deployed, Header, OLDEST_VERSION, VERSION};
+use crate::format::{BudgetStatement, Convention, Deployed, Header, OLDEST_VERSION, VERSION};
 use crate::verdict::Reason;
 use crate::work::{Meter, Work};
 
@@ -118,6 +118,25 @@ impl<'a> Statement<'a> {
             require_deployed(&statement.network, deployed)?;
         }
         Ok(statement)
+    }
+
+    /// The same statement about a graph with other edges; no rule may name a matrix.
+    ///
+    /// # Errors
+    /// If an operator takes too much.
+    pub(crate) fn on<'b>(
+        &'b self,
+        graph: &'b GraphFile,
+        budget: &BudgetStatement,
+        meter: &Meter,
+    ) -> Result<Statement<'b>, Reason> {
+        Ok(Statement {
+            network: self.network.on(graph, meter)?,
+            budget: Budget::new(budget, graph)?,
+            classes: self.classes,
+            deployed: None,
+            version: self.version,
+        })
     }
 
     /// Refuses what version 1 does not have.

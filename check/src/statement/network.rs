@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use gcnproof_files::{DenseMatrix, GraphFile, LayerFile, ModelFile, SparseMatrix};
@@ -19,13 +20,26 @@ use crate::work::Meter;
 pub struct Layer {
     /// `A_k(l)` of all terms.
     pub links: Arc<Links>,
+    numbers: Arc<LayerNumbers>,
+}
+
+/// What of a layer does not depend on edges.
+pub struct LayerNumbers {
     /// `W_k(l)`: for each input the weights to all outputs, of one term after the other.
     pub weight: Vec<Vec<Dyadic>>,
     /// `b(l)`: one row for all nodes, or one for each.
     bias: Vec<Vec<Dyadic>>,
 }
 
-impl Layer {
+impl Deref for Layer {
+    type Target = LayerNumbers;
+
+    fn deref(&self) -> &LayerNumbers {
+        &self.numbers
+    }
+}
+
+impl LayerNumbers {
     /// The biases of all nodes, or those that all nodes share.
     pub fn biases(&self) -> impl Iterator<Item = &Dyadic> + Clone {
         self.bias.iter().flatten()
@@ -47,6 +61,11 @@ pub struct Network<'a> {
     pub layers: Vec<Layer>,
     /// The weights of the first layer, those of changes of categories included.
     pub first: Cow<'a, DenseMatrix>,
+    numbers: Arc<NetworkNumbers>,
+}
+
+/// What of a network does not depend on edges, beside the weights of its layers.
+pub struct NetworkNumbers {
     /// Units of each representation, by its number; 0 for 0 and 1.
     pub widths: Vec<usize>,
     /// Terms of each weight layer, by its number; 0 for 0.
@@ -215,6 +234,14 @@ pub(crate) fn operator_links(
     Ok(all)
 }
 
+impl Deref for Network<'_> {
+    type Target = NetworkNumbers;
+
+    fn deref(&self) -> &NetworkNumbers {
+        &self.numbers
+    }
+}
+
 impl<'a> Network<'a> {
     /// The network that a header speaks of. `matrices` are those that a `matrix:` rule may name.
     ///
@@ -262,7 +289,7 @@ impl<'a> Network<'a> {
                 true => vec![exact(&layer.bias)],
                 false => layer.bias.chunks(outputs).map(exact).collect(),
             };
-            layers.push(Layer { links: links.clone(), weight, bias });
+            layers.push(Layer { links: links.clone(), numbers: Arc::new(LayerNumbers { weight, bias }) });
             widths.push(outputs);
             terms.push(rules.len());
             all_rules.push(rules.iter().map(|&rule| rule.to_owned()).collect());
@@ -286,21 +313,26 @@ impl<'a> Network<'a> {
         let columns = (0..columns).map(|at| Integers::new(&column(at))).collect();
         let short = graph.normalisation.is_some().then(|| ShortRows::new(weight));
         let rules = all_rules;
-        Ok(Network {
-            graph,
-            model,
-            first,
-            layers,
-            widths,
-            terms,
-            rules,
-            linear,
-            falling,
-            rows,
-            lengths,
-            columns,
-            short,
-        })
+        let numbers = NetworkNumbers { widths, terms, rules, linear, falling, rows, lengths, columns, short };
+        Ok(Network { graph, model, first, layers, numbers: Arc::new(numbers) })
+    }
+
+    /// The same network on a graph with other edges; no rule may name a matrix.
+    ///
+    /// # Errors
+    /// If an operator takes too much.
+    pub(crate) fn on<'b>(&'b self, graph: &'b GraphFile, meter: &Meter) -> Result<Network<'b>, Reason> {
+        let mut operators = Operators::new(graph, []);
+        // They were computed before, on the graph of the file.
+        operators.named_by_model = true;
+        let mut layers = Vec::new();
+        for (layer, rules) in self.layers.iter().zip(&self.rules) {
+            let of_terms = rules.iter().map(|rule| operators.operator(rule, meter));
+            let links = Arc::new(Links::new(&of_terms.collect::<Result<Vec<_>, _>>()?));
+            layers.push(Layer { links, numbers: layer.numbers.clone() });
+        }
+        let first = Cow::Borrowed(&*self.first);
+        Ok(Network { graph, model: self.model, first, layers, numbers: self.numbers.clone() })
     }
 
     /// `L`: the number of representations, one more than weight layers.

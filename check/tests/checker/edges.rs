@@ -114,7 +114,7 @@ fn witnesses_are_accepted_exactly_where_they_are_admissible_and_break_the_class(
                 let edges: Vec<_> = (0..all.len()).filter(|&at| mask >> at & 1 == 1).map(|at| all[at]).collect();
                 let logits = case.logits(&edges);
                 for class in 0..logits.len() as u32 {
-                    let claim = Claim::NonRobust(Witness { class, edges: edges.clone() });
+                    let claim = Claim::NonRobust(Witness { class, edges: edges.clone(), flips: Vec::new() });
                     let proof = NodeProof { id: case.node, class: reference, claim };
                     let margin = logits[reference as usize].minus(&logits[class as usize]).sign();
                     let expected = case.is_admissible(&edges) && class != reference && margin != Ordering::Greater;
@@ -123,7 +123,7 @@ fn witnesses_are_accepted_exactly_where_they_are_admissible_and_break_the_class(
                     accepted += usize::from(expected);
                 }
                 if predicted {
-                    let claim = Claim::NonRobust(Witness { class: reference, edges });
+                    let claim = Claim::NonRobust(Witness { class: reference, edges, flips: Vec::new() });
                     let other = (reference + 1) % logits.len() as u32;
                     let proof = NodeProof { id: case.node, class: other, claim };
                     assert!(case.judge(&proof).is_err());
@@ -631,7 +631,7 @@ fn extreme_graphs_and_budgets() {
     let case = Case::new(2_001, &star, &attributes, layers(), removals(5, 3, true));
     let started = std::time::Instant::now();
     assert_eq!(case.judge(&one_leaf(&case, vec![])), Ok(Verdict::Robust));
-    let claim = Claim::NonRobust(Witness { class: 1, edges: vec![(0, 1)] });
+    let claim = Claim::NonRobust(Witness { class: 1, edges: vec![(0, 1)], flips: Vec::new() });
     let fault = case.judge(&NodeProof { id: 0, class: 0, claim }).unwrap_err();
     // The neighbour would lose its only edge.
     assert_eq!(fault.reason, Reason::Removals);
@@ -715,7 +715,7 @@ fn everything_that_a_leaf_takes_is_limited() {
     assert!(costs[1] - costs[0] >= 66 && costs[2] - costs[0] >= 8 * 66, "{costs:?}");
     assert_eq!(run(&splits(9), false, Limits { line: costs[1], ..Limits::NONE }).1, 1);
     // A witness, and a list of single removals.
-    let witness = Claim::NonRobust(Witness { class: 1, edges: vec![(0, 1)] });
+    let witness = Claim::NonRobust(Witness { class: 1, edges: vec![(0, 1)], flips: Vec::new() });
     let singles = Claim::Robust(vec![ClassProof { class: 1, tree: vec![Step::Singles(Nothing {})] }]);
     let one = Case::new(12, &links, &attributes, network("gcn", &[1.0], 0.5, 1.0, 9.0), removals(1, 3, true));
     for claim in [witness, singles] {

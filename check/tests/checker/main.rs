@@ -20,6 +20,7 @@ mod edges_dense;
 mod envelope;
 mod floats;
 mod handmade;
+mod joint;
 mod large;
 mod questions;
 mod resources;

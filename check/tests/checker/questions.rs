@@ -185,8 +185,10 @@ fn questions_that_are_none_are_refused() {
         ("-Q 1 -q 1.5", "neither a number of flips (12) nor a share of the attributes"),
         ("-Q 1 -q 101%", "nor a share"),
         ("-Q 1 -q nan%", "nor a share"),
-        ("-Q 1 -E 1", "ask about flips (-Q) or about changed edges (-E)"),
-        ("-Q 1 --keep-one-edge=true", "ask about flips (-Q) or about changed edges (-E)"),
+        ("-Q 1 --keep-one-edge=true", "how many edges may be changed in all"),
+        ("-Q 1 -E 1 --epsilon 1", "--epsilon means nothing where changed edges are asked about as well"),
+        ("-Q 1 -E 1 --bound 1", "--bound means nothing"),
+        ("-Q 1 -E 1 --deployed float32", "exact arithmetic only"),
         ("-e 1", "how many edges may be changed in all"),
         ("--edges remove", "how many edges may be changed in all"),
         ("--edges add -E 1", "expected remove"),
@@ -279,7 +281,7 @@ fn executions_are_asked_about_in_words() {
     let world = world();
     let execution = |words: &str| match asked(&world, words).attack {
         Attack::Flips(_, execution) => execution,
-        Attack::Ranges(..) | Attack::Removals(_) | Attack::Collective { .. } => None,
+        _ => None,
     };
     let float32 = Execution::default();
     for (words, expected) in [
@@ -350,6 +352,9 @@ fn budgets_are_those_of_certify() {
     let edges = file("e.txt", "2\n0\n0\n1\n1\n0\n");
     let frozen = Removals { frozen: vec![(0, 1), (0, 2)], local: Local::PerNode(vec![1, 2, 3]), ..unlimited };
     assert_eq!(removals(&world, &format!("-E 2 --edges-local-file {budgets} --freeze-edges {edges}")), frozen);
+    let Attack::Joint(flips, edges) = asked(&world, "-Q 9 -q 5 -E 2 --freeze-nodes 1").attack else { panic!() };
+    assert_eq!((flips.global, flips.local), (9, Local::PerNode(vec![5, 0, 5])));
+    assert_eq!((edges.global, edges.local), (2, Local::PerNode(vec![u64::MAX, 0, u64::MAX])));
     // Rows of a part have the budgets of the whole graph's nodes.
     world.header.graph = "part".into();
     let part = part();

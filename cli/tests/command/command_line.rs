@@ -448,10 +448,19 @@ fn removed_edges_on_the_command_line() {
     refused(&["--edges", "remove", "-E", "3", "--candidates-within", "2"], &["--edges remove", "may be inserted"]);
     let both = ["--edges", "remove", "-E", "3", "-Q", "2", "-q", "1"];
     refused(&[&both[..], &["--minimize"]].concat(), &["--minimize", "at once"]);
-    refused(&[&both[..], &["--proofs", "x.jsonl"]].concat(), &["--proofs", "at once"]);
     refused(&["--edges", "remove", "-E", "3", "-q", "2", "-Q"], &["a value is required", "--global"]);
-    let done = gcnproof(&[&["certify", GRAPH, MODEL, "--nodes", "0-9", "--format", "json"][..], &both].concat());
+    let joint = path("joint.jsonl");
+    let of_ten = ["--nodes", "0-9", "--complete", "--format", "json", "--proofs", &joint];
+    let done = gcnproof(&[&["certify", GRAPH, MODEL][..], &of_ten, &both].concat());
     assert!(done.status.success(), "{}", text(&done.stderr));
+    // One question is answered, that about both; more of either kind, or one of both alone, is another one.
+    let check = |question: &[&str]| {
+        gcnproof(&[&["check", GRAPH, MODEL, &joint, "--nodes", "0-9"], question].concat()).status.code()
+    };
+    assert_eq!(check(&both), Some(0));
+    let more = ["-E", "4", "-Q", "2", "-q", "1"];
+    let alone = [&["-E", "3"][..], &["-Q", "2", "-q", "1"]];
+    assert!([&more[..], alone[0], alone[1]].iter().all(|question| check(question) == Some(1)));
     let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
     for row in told["rows"].as_array().unwrap() {
         let changes = row["witness"].as_array().unwrap().len() + row["witness_edges"].as_array().unwrap().len();

@@ -699,10 +699,6 @@ const TABLE: &[(&str, &str)] = &[
     ("a number of edges without `-E`", "certify cora.npz gcn.safetensors --edges remove 5"),
     ("a number for what is done to edges", "certify cora.npz gcn.safetensors --edges 5"),
     ("another attack on edges", "certify cora.npz gcn.safetensors --edges swap -E 5"),
-    (
-        "proofs about edges and attributes at once",
-        "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3 --proofs p.jsonl",
-    ),
     ("minima for edges and attributes at once", "certify cora.npz gcn.safetensors --edges remove -E 5 -Q 3 --minimize"),
     ("edges and a local budget of flips", "certify cora.npz gcn.safetensors --edges remove -E 2 -q 1"),
     ("the same of `radius`", "radius cora.npz gcn.safetensors --edges remove -q 1"),

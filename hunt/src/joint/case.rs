@@ -36,7 +36,7 @@ pub struct JointCase {
 }
 
 /// Pairs of sets that are listed, at most.
-const MOST: usize = 400;
+pub const MOST: usize = 400;
 
 /// The case of a seed and a number.
 pub fn generate(seed: u64, number: u64) -> JointCase {

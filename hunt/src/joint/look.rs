@@ -1,9 +1,15 @@
-//! One case of flips and changed edges at once: verdicts, margins and witnesses against the truth.
+//! One case of flips and changed edges at once: verdicts, margins and witnesses against the truth, and proofs.
 
 use std::cmp::Ordering;
 
-use gcnproof::edges::{Edge, EdgeCertifier, EdgeProblem, JointBudget, JointCertifier, JointProblem, JointResult};
+use gcnproof::edges::{
+    Edge, EdgeCertifier, EdgeProblem, JointBudget, JointCertifier, JointProblem, JointResult, joint_header,
+};
 use gcnproof::{Budget, Certifier, Direction, Graph, Network, Problem, Verdict};
+use gcnproof_check::edges::format::Line;
+use gcnproof_check::format::Convention;
+use gcnproof_check::joint::{Checker, Statement};
+use serde_json::Value;
 
 use crate::area::Area;
 use crate::changes::case::Ends;
@@ -11,7 +17,9 @@ use crate::changes::look::budget;
 use crate::changes::truth::{ChangeTruth, admissible, permitted};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::joint::case::{Entry, JointCase, Way};
+use crate::joint::proof::{Found, tamper};
 use crate::player::{How, guard, stopped};
+use crate::present::both;
 use crate::random::Random;
 use crate::record::Record;
 
@@ -60,8 +68,14 @@ impl Look<'_> {
         let problem =
             JointProblem::new(graph.clone(), network.clone(), means.clone()).map_err(|error| error.to_string())?;
         let how = random.pick(&[How::Complete, How::Complete, How::Complete, How::Best]);
-        let certifier = JointCertifier::new(problem).effort(how.effort()).stop(stopped);
-        for (node, truth) in case.truths().iter().enumerate() {
+        let certifier = JointCertifier::new(problem).effort(how.effort()).proofs(true).stop(stopped);
+        let header = joint_header(("graph", "model"), (&network, &[]), &means, Convention::Predicted);
+        let statement = Statement::new(&case.changes.graph, &case.changes.model, &header);
+        let statement = statement.map_err(|reason| reason.to_string())?;
+        let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+        let truths = case.truths();
+        let mut lines: Vec<Value> = Vec::new();
+        for (node, truth) in truths.iter().enumerate() {
             let result = certifier.one(node).map_err(|error| error.to_string())?;
             if stopped() {
                 return Ok(());
@@ -74,6 +88,19 @@ impl Look<'_> {
                     _ => Kind::Verdict,
                 };
                 self.report(kind, node, message);
+            }
+            let line = certifier.proof_line(&result, &checkers[0]);
+            let text = serde_json::to_value(&*line).map_err(|error| error.to_string())?;
+            Counts::add(&self.counts.own, 1);
+            match &*line {
+                Line::Node(proof) => match both(&checkers, proof, |checker, proof| checker.check(proof))? {
+                    [Ok(one), Ok(other)] if one == other => lines.push(text),
+                    answers => self.report(Kind::Rejected, node, format!("own proof: {answers:?} {text}")),
+                },
+                _ if result.verdict != Verdict::Undecided => {
+                    self.report(Kind::Unproved, node, format!("a verdict without a proof: {text}"));
+                }
+                _ => {}
             }
             // Without one of both attackers, the other alone says the same.
             if how == How::Complete && means.flips.global() == 0 {
@@ -91,6 +118,11 @@ impl Look<'_> {
                 if (alone.verdict, alone.predicted) != (result.verdict, result.predicted) {
                     self.report(Kind::Verdict, node, format!("flips alone: {:?}", alone.verdict));
                 }
+            }
+        }
+        for _ in 0..3 {
+            for Found { kind, node, message, line } in tamper(case, &header, &lines, &truths, random, self.counts)? {
+                self.report(kind, node, format!("{message} {line}"));
             }
         }
         Ok(())

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::edges::changes::entries::Entries;
 use crate::edges::changes::lists::linked;
-use crate::edges::changes::menu::Menu;
+use crate::edges::changes::menu::ChangeMenu;
 use crate::edges::changes::span::{Span, down};
-use crate::edges::changes::units::{Sent, Side, Units, Weights, activated, sent};
+use crate::edges::changes::units::{SentMessages, Side, UnitWeights, Units, activated, sent};
 use crate::edges::rule::Rule;
 use crate::problem::pace::Pace;
 
@@ -27,7 +27,7 @@ pub(crate) struct PairBound {
 
 impl<'a> Carried<'a> {
     /// `None` if it is late.
-    pub(crate) fn new(menu: &'a Menu<'a>, pace: &Pace) -> Option<Carried<'a>> {
+    pub(crate) fn new(menu: &'a ChangeMenu<'a>, pace: &Pace) -> Option<Carried<'a>> {
         let stack = menu.setting.stack;
         let layers = stack.rules.len();
         let entries = Entries::new(menu);
@@ -54,7 +54,7 @@ impl<'a> Carried<'a> {
             let (terms, inputs, outputs) = (stack.rules[layer].len(), of.inputs(), of.outputs());
             let weight = |at: usize| Span::of(of.weight.get(at / outputs, at % outputs));
             let values = if layer == 0 { Vec::new() } else { (0..terms * inputs * outputs).map(weight).collect() };
-            let weights = Weights { terms, inputs, outputs, values };
+            let weights = UnitWeights { terms, inputs, outputs, values };
             let sent = carried.all_sent(layer, &needed[layer], &weights, pace)?;
             let mut units = HashMap::new();
             for &v in &needed[layer + 1] {
@@ -82,7 +82,7 @@ impl<'a> Carried<'a> {
         let of = &stack.network.layers()[last];
         let (terms, inputs) = (stack.rules[last].len(), of.inputs());
         let weight = |row: usize| Span::of(of.weight.get(row, reference)).minus(Span::of(of.weight.get(row, other)));
-        let weights = Weights { terms, inputs, outputs: 1, values: (0..terms * inputs).map(weight).collect() };
+        let weights = UnitWeights { terms, inputs, outputs: 1, values: (0..terms * inputs).map(weight).collect() };
         let mut effect = vec![0.0; menu.flips.len()];
         if back {
             self.back(weights, &mut effect, pace)?;
@@ -109,7 +109,7 @@ impl<'a> Carried<'a> {
 
     /// The same from the margin back (docs/math.md (24.7)): a unit that passes, or is active and wanted large, hands its coefficient to what it receives,
     /// so that what cancels there cancels; every other one takes what is carried.
-    fn back(&self, head: Weights, effect: &mut [f64], pace: &Pace) -> Option<()> {
+    fn back(&self, head: UnitWeights, effect: &mut [f64], pace: &Pace) -> Option<()> {
         let menu = self.entries.menu;
         let stack = menu.setting.stack;
         let mut take = |flip: u32, x: f64| {
@@ -119,7 +119,7 @@ impl<'a> Carried<'a> {
             }
         };
         // Nodes with the weights of what they receive, term after term.
-        let mut passed: Vec<(u32, Weights)> = vec![(menu.target, head)];
+        let mut passed: Vec<(u32, UnitWeights)> = vec![(menu.target, head)];
         for layer in (0..stack.rules.len()).rev() {
             let rules = &stack.rules[layer];
             let inputs = stack.network.layers()[layer].inputs();
@@ -178,7 +178,7 @@ impl<'a> Carried<'a> {
                     };
                     let values = (0..rows).map(value).collect();
                     let (terms, inputs) = (stack.rules[layer - 1].len(), of.inputs());
-                    passed.push((u, Weights { terms, inputs, outputs: 1, values }));
+                    passed.push((u, UnitWeights { terms, inputs, outputs: 1, values }));
                 }
             }
         }
@@ -189,9 +189,9 @@ impl<'a> Carried<'a> {
         &self,
         layer: usize,
         nodes: &BTreeSet<u32>,
-        weights: &Weights,
+        weights: &UnitWeights,
         pace: &Pace,
-    ) -> Option<HashMap<u32, Sent>> {
+    ) -> Option<HashMap<u32, SentMessages>> {
         let mut all = HashMap::new();
         for &u in nodes {
             let sent = match self.levels.get(layer).and_then(|units| units.get(&u)) {
@@ -207,7 +207,7 @@ impl<'a> Carried<'a> {
                     if pace.is_late_for(work) {
                         return None;
                     }
-                    Sent::within(linked(&self.entries, u, weights))
+                    SentMessages::within(linked(&self.entries, u, weights))
                 }
                 None => self.constant(layer, u, weights),
             };
@@ -217,7 +217,7 @@ impl<'a> Carried<'a> {
     }
 
     /// What a node sends in the first layer, which no change of an edge moves.
-    fn constant(&self, layer: usize, node: u32, weights: &Weights) -> Sent {
+    fn constant(&self, layer: usize, node: u32, weights: &UnitWeights) -> SentMessages {
         debug_assert_eq!(layer, 0);
         let stack = self.entries.menu.setting.stack;
         let base = if weights.values.is_empty() {
@@ -241,7 +241,7 @@ impl<'a> Carried<'a> {
             }
         };
         let none = vec![Span::ZERO; base.len()];
-        Sent { flips: Vec::new(), change: Vec::new(), base, all: none.clone(), others: none }
+        SentMessages { flips: Vec::new(), change: Vec::new(), base, all: none.clone(), others: none }
     }
 
     /// What each change can do to the pre-activations of a node, by change and output; without `messages`, only by changes of entries.
@@ -249,7 +249,7 @@ impl<'a> Carried<'a> {
         &self,
         rules: &[Rule],
         node: u32,
-        sent: &HashMap<u32, Sent>,
+        sent: &HashMap<u32, SentMessages>,
         outputs: usize,
         messages: bool,
         pace: &Pace,
@@ -330,7 +330,7 @@ impl<'a> Carried<'a> {
         rules: &[Rule],
         node: u32,
         senders: &[u32],
-        sent: &HashMap<u32, Sent>,
+        sent: &HashMap<u32, SentMessages>,
         outputs: usize,
         at_node: &[(u32, u32)],
         mut charge: impl FnMut(u32, usize, Span),

@@ -5,9 +5,9 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::carried::Carried;
-use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
+use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
-use crate::edges::changes::search::{Beam, Judge, Search, margin};
+use crate::edges::changes::search::{Beam, ChangeJudge, ChangeSearch, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
@@ -35,7 +35,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// What became of it.
-pub(crate) struct Decided {
+pub(crate) struct ChangeDecision {
     pub(crate) reference: usize,
     pub(crate) predicted: usize,
     pub(crate) relevant: usize,
@@ -65,14 +65,14 @@ pub(crate) fn predicted(stack: &Stack, node: u32, logits: &[Span]) -> usize {
 }
 
 /// Decides a node.
-pub(crate) fn decide(asked: &Asked) -> Decided {
+pub(crate) fn decide(asked: &Asked) -> ChangeDecision {
     let Asked { stack, budget, listed, node, pace, .. } = *asked;
     let setting = Setting::new(stack, budget, listed);
     let logits: Vec<Span> = stack.spans(node, &[]);
     let predicted = predicted(stack, node, &logits);
     let reference = asked.reference.unwrap_or(predicted);
     let mut course = Course::default();
-    let judge = |other: usize| Judge { setting, target: node, reference, other };
+    let judge = |other: usize| ChangeJudge { setting, target: node, reference, other };
     let others = (0..logits.len()).filter(|&class| class != reference);
     let mut known: Vec<Known> = Vec::new();
     for class in others {
@@ -85,9 +85,9 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
             course.attack.get_or_insert((class, attack));
         }
     }
-    let root = Path::default();
+    let root = ChangePath::default();
     let one = budget.with_global(budget.global().min(1));
-    let singles = Menu::new(Setting::new(stack, &one, listed), node, &root, pace);
+    let singles = ChangeMenu::new(Setting::new(stack, &one, listed), node, &root, pace);
     let relevant = singles.as_ref().map_or(usize::MAX >> 1, |menu| menu.flips.len());
     if let Effort::Minimize { gap, .. } = asked.effort {
         for pair in &mut known {
@@ -112,17 +112,17 @@ pub(crate) fn decide(asked: &Asked) -> Decided {
         }
     }
     if let Some((class, attack)) = course.attack.take() {
-        let judges: Vec<Judge> = known.iter().map(|pair| judge(pair.margin.class)).collect();
+        let judges: Vec<ChangeJudge> = known.iter().map(|pair| judge(pair.margin.class)).collect();
         course.attack = Some(shortened(&judges, &attack).unwrap_or((class, attack)));
     }
-    Decided { reference, predicted, relevant, known, course }
+    ChangeDecision { reference, predicted, relevant, known, course }
 }
 
 /// All single changes for all classes at once, and beam searches from there.
-fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known], course: &mut Course) {
+fn by_singles(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [Known], course: &mut Course) {
     let Asked { stack, budget, listed, node, pace, .. } = *asked;
     let setting = Setting::new(stack, budget, listed);
-    let mut margins: Vec<Vec<(Flip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); known.len()];
+    let mut margins: Vec<Vec<(EdgeFlip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); known.len()];
     let base: Vec<Span> = stack.spans(node, &[]);
     let mut least: Vec<f64> = known.iter().map(|pair| margin(&base, reference, pair.margin.class).lo).collect();
     for &flip in &menu.flips {
@@ -135,7 +135,7 @@ fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known],
             let class = pair.margin.class;
             let found = margin(&logits, reference, class);
             if found.lo <= 0.0 || found.lo.is_nan() {
-                let judge = Judge { setting, target: node, reference, other: class };
+                let judge = ChangeJudge { setting, target: node, reference, other: class };
                 if let Some(attack) = judge.attack(&[flip.edge], found) {
                     pair.margin.upper = pair.margin.upper.min(attack.upper);
                     course.attack = Some((class, attack));
@@ -159,11 +159,11 @@ fn by_singles(asked: &Asked, menu: &Menu, reference: usize, known: &mut [Known],
     }
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
-    let root = Path::default();
-    let whole = Menu::bare(setting, node, &root);
+    let root = ChangePath::default();
+    let whole = ChangeMenu::bare(setting, node, &root);
     for at in order {
         let class = known[at].margin.class;
-        let judge = Judge { setting, target: node, reference, other: class };
+        let judge = ChangeJudge { setting, target: node, reference, other: class };
         let Beam { attack, best, .. } = judge.beam(&whole, &margins[at], pace);
         known[at].margin.upper = known[at].margin.upper.min(best);
         if let Some(attack) = attack {
@@ -183,8 +183,8 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
     };
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
-    let start = Path::default();
-    let Some(menu) = Menu::new(setting, asked.node, &start, asked.pace) else {
+    let start = ChangePath::default();
+    let Some(menu) = ChangeMenu::new(setting, asked.node, &start, asked.pace) else {
         course.limit |= asked.pace.is_late();
         return;
     };
@@ -192,8 +192,8 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
     for at in order {
         let pair = &mut known[at];
         let class = pair.margin.class;
-        let judge = Judge { setting, target: asked.node, reference, other: class };
-        let mut search = Search {
+        let judge = ChangeJudge { setting, target: asked.node, reference, other: class };
+        let mut search = ChangeSearch {
             judge,
             pace: asked.pace,
             nodes,
@@ -230,7 +230,7 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
 }
 
 /// The exact minimum of a class pair.
-fn by_minimum(asked: &Asked, judge: Judge, gap: f64, known: &mut Known, course: &mut Course) {
+fn by_minimum(asked: &Asked, judge: ChangeJudge, gap: f64, known: &mut Known, course: &mut Course) {
     let class = judge.other;
     let base = asked.stack.exact_margin(asked.node, judge.reference, class, &[]);
     let mut search = ChangeMinimum {
@@ -244,7 +244,7 @@ fn by_minimum(asked: &Asked, judge: Judge, gap: f64, known: &mut Known, course: 
         lower: f64::INFINITY,
         halted: false,
     };
-    search.explore(&Path::default(), f64::NEG_INFINITY);
+    search.explore(&ChangePath::default(), f64::NEG_INFINITY);
     course.visited += search.visited;
     course.branched |= search.visited > 1;
     course.limit |= search.halted;
@@ -264,7 +264,7 @@ fn by_minimum(asked: &Asked, judge: Judge, gap: f64, known: &mut Known, course: 
 }
 
 /// An attack from which no change can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.
-fn shortened(judges: &[Judge], attack: &Attack) -> Option<(usize, Attack)> {
+fn shortened(judges: &[ChangeJudge], attack: &Attack) -> Option<(usize, Attack)> {
     let breaks = |edges: &[Edge]| {
         let mut edges = edges.to_vec();
         edges.sort_unstable();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use crate::edges::changes::menu::Menu;
+use crate::edges::changes::menu::ChangeMenu;
 use crate::edges::changes::span::Span;
 use crate::edges::rule::Rule;
 
@@ -20,12 +20,12 @@ pub(crate) struct Incoming {
 
 /// The open changes by the nodes whose rows they change.
 pub(crate) struct Entries<'a> {
-    pub(crate) menu: &'a Menu<'a>,
+    pub(crate) menu: &'a ChangeMenu<'a>,
     into: HashMap<u32, Incoming>,
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(menu: &'a Menu<'a>) -> Entries<'a> {
+    pub(crate) fn new(menu: &'a ChangeMenu<'a>) -> Entries<'a> {
         let mut into: HashMap<u32, Incoming> = HashMap::new();
         for (at, flip) in menu.flips.iter().enumerate() {
             for arc in menu.setting.arcs(flip.edge) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::edges::changes::span::{Span, down, up};
 use crate::edges::changes::stack::Stack;
-use crate::edges::changes::units::Weights;
+use crate::edges::changes::units::UnitWeights;
 use crate::edges::changes::world::World;
 use crate::problem::budget::Budget;
 use crate::problem::matrix::PatternRows;
@@ -122,7 +122,7 @@ impl FlippedMessages {
     }
 
     /// The same of what it sends through other weights, by term.
-    pub(crate) fn sent_through(&self, node: u32, weights: &Weights) -> Vec<Span> {
+    pub(crate) fn sent_through(&self, node: u32, weights: &UnitWeights) -> Vec<Span> {
         let mut moves = vec![Moves::default(); weights.terms];
         let (most, graph) = (self.most(node), &self.stack.graph);
         for attribute in (0..weights.inputs).filter(|_| most > 0) {

@@ -5,7 +5,7 @@ use crate::edges::changes::entries::Entries;
 use crate::edges::changes::sorted::{Reached, Sorted};
 use crate::edges::changes::span::{Span, down, up};
 use crate::edges::changes::stack::Stack;
-use crate::edges::changes::units::Weights;
+use crate::edges::changes::units::UnitWeights;
 use crate::edges::rule::Rule;
 
 /// Not below any float entry over the product of the two parts, nor below these.
@@ -45,7 +45,7 @@ fn sorted(stack: &Stack) -> Sorted {
 }
 
 /// What `node` sends in the second layer, through these weights, if an insertion links it to the target and at most `budget − 1` others are made.
-pub(crate) fn linked(entries: &Entries, node: u32, weights: &Weights) -> Vec<Span> {
+pub(crate) fn linked(entries: &Entries, node: u32, weights: &UnitWeights) -> Vec<Span> {
     let menu = entries.menu;
     let (stack, target) = (menu.setting.stack, menu.target);
     let lists = stack.sorted.get_or_init(|| sorted(stack));

@@ -23,7 +23,7 @@ pub(crate) struct Setting<'a> {
 
 /// What a path through a tree has decided.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Path {
+pub(crate) struct ChangePath {
     /// Edges that are changed.
     pub(crate) changed: Vec<Edge>,
     /// Edges that are not.
@@ -33,21 +33,21 @@ pub(crate) struct Path {
 
 /// A change that a path leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flip {
+pub(crate) struct EdgeFlip {
     pub(crate) edge: Edge,
     pub(crate) inserts: bool,
 }
 
 /// The changes that a path leaves open.
-pub(crate) struct Menu<'a> {
+pub(crate) struct ChangeMenu<'a> {
     pub(crate) setting: Setting<'a>,
     pub(crate) target: u32,
-    pub(crate) path: &'a Path,
+    pub(crate) path: &'a ChangePath,
     pub(crate) world: World<'a>,
     /// So many more changes.
     pub(crate) budget: usize,
     /// Ascending by edge. Where one more change is left, of those that are alike only one.
-    pub(crate) flips: Vec<Flip>,
+    pub(crate) flips: Vec<EdgeFlip>,
     /// The nodes that something is read of, where insertions elsewhere are bounded by lists.
     pub(crate) near: Option<HashSet<u32>>,
     /// What the path has used, of changes and of removals.
@@ -104,16 +104,16 @@ impl<'a> Setting<'a> {
     }
 }
 
-impl<'a> Menu<'a> {
+impl<'a> ChangeMenu<'a> {
     /// `None` if there are too many, or it is late.
-    pub(crate) fn new(setting: Setting<'a>, target: u32, path: &'a Path, pace: &Pace) -> Option<Menu<'a>> {
-        let mut menu = Menu::bare(setting, target, path);
+    pub(crate) fn new(setting: Setting<'a>, target: u32, path: &'a ChangePath, pace: &Pace) -> Option<ChangeMenu<'a>> {
+        let mut menu = ChangeMenu::bare(setting, target, path);
         menu.fill(pace)?;
         Some(menu)
     }
 
     /// Without a list of the changes.
-    pub(crate) fn bare(setting: Setting<'a>, target: u32, path: &'a Path) -> Menu<'a> {
+    pub(crate) fn bare(setting: Setting<'a>, target: u32, path: &'a ChangePath) -> ChangeMenu<'a> {
         let graph = &setting.stack.graph;
         let world = World::new(graph, setting.stack.directed, &path.changed);
         let mut used: BTreeMap<u32, [usize; 2]> = BTreeMap::new();
@@ -125,7 +125,7 @@ impl<'a> Menu<'a> {
             }
         }
         let budget = setting.budget.global().saturating_sub(path.changed.len());
-        Menu { setting, target, path, world, budget, flips: Vec::new(), near: None, used }
+        ChangeMenu { setting, target, path, world, budget, flips: Vec::new(), near: None, used }
     }
 
     /// The changes and the removals that a node has room for.
@@ -194,7 +194,7 @@ impl<'a> Menu<'a> {
         let most = if by_lists { MOST_BESIDE_LISTS } else { MOST };
         let mut ends: Vec<u32> = near.keys().copied().collect();
         ends.sort_unstable();
-        let mut flips: Vec<Flip> = Vec::new();
+        let mut flips: Vec<EdgeFlip> = Vec::new();
         for &v in &ends {
             // Of such a node nothing matters but its size.
             let outer = last && stack.reads_sender && near[&v] == farthest && stack.graph.batch().is_none();
@@ -215,7 +215,7 @@ impl<'a> Menu<'a> {
                 let edge = self.setting.into(v, u);
                 if self.is_free(edge, inserts) {
                     alike[usize::from(inserts)] |= same;
-                    flips.push(Flip { edge, inserts });
+                    flips.push(EdgeFlip { edge, inserts });
                     if flips.len() > most {
                         return None;
                     }
@@ -247,7 +247,7 @@ impl<'a> Menu<'a> {
     }
 
     /// May these open changes be made together?
-    pub(crate) fn admits(&self, set: &[Flip]) -> bool {
+    pub(crate) fn admits(&self, set: &[EdgeFlip]) -> bool {
         if set.len() > self.budget {
             return false;
         }
@@ -260,7 +260,7 @@ impl<'a> Menu<'a> {
     }
 
     /// All edges that are changed with these, ascending.
-    pub(crate) fn with(&self, set: &[Flip]) -> Vec<Edge> {
+    pub(crate) fn with(&self, set: &[EdgeFlip]) -> Vec<Edge> {
         let mut all: Vec<Edge> = self.path.changed.iter().copied().chain(set.iter().map(|flip| flip.edge)).collect();
         all.sort_unstable();
         all

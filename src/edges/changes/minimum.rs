@@ -2,16 +2,16 @@
 
 use crate::edges::budget::Edge;
 use crate::edges::changes::carried::Carried;
-use crate::edges::changes::menu::{Menu, Path};
+use crate::edges::changes::menu::{ChangeMenu, ChangePath};
 use crate::edges::changes::prices::priced;
-use crate::edges::changes::search::{DEPTH, EVALUATION, Judge, each_set};
+use crate::edges::changes::search::{ChangeJudge, DEPTH, EVALUATION, each_set};
 use crate::edges::minimum::EdgeMinimum;
 use crate::edges::search::Halt;
 use crate::problem::pace::Pace;
 
 /// The search for a minimum. A branch is closed by listing its sets, or by a bound that is not below a margin that was attained.
 pub(crate) struct ChangeMinimum<'a> {
-    pub(crate) judge: Judge<'a>,
+    pub(crate) judge: ChangeJudge<'a>,
     pub(crate) pace: &'a Pace,
     pub(crate) nodes: usize,
     pub(crate) visited: usize,
@@ -32,7 +32,7 @@ impl ChangeMinimum<'_> {
         if margin.lo >= self.best.margin.ceil_f64() {
             return;
         }
-        let Judge { setting, target, reference, other } = self.judge;
+        let ChangeJudge { setting, target, reference, other } = self.judge;
         let exact = setting.stack.exact_margin(target, reference, other, &changes);
         if exact < self.best.margin {
             self.best = EdgeMinimum { margin: exact, changes };
@@ -47,7 +47,7 @@ impl ChangeMinimum<'_> {
     }
 
     /// Looks at everything below a path; `above` is not above the margin of any of its sets.
-    pub(crate) fn explore(&mut self, path: &Path, above: f64) {
+    pub(crate) fn explore(&mut self, path: &ChangePath, above: f64) {
         if self.visited >= self.nodes
             || path.splits > DEPTH
             || self.pace.is_late()
@@ -59,9 +59,9 @@ impl ChangeMinimum<'_> {
     }
 
     /// One branch; `None` if it is late.
-    fn branch(&mut self, path: &Path, above: f64) -> Option<()> {
+    fn branch(&mut self, path: &ChangePath, above: f64) -> Option<()> {
         self.visited += 1;
-        let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace)?;
+        let menu = ChangeMenu::new(self.judge.setting, self.judge.target, path, self.pace)?;
         self.offer(menu.with(&[]));
         if menu.flips.is_empty() {
             return Some(());
@@ -94,7 +94,7 @@ impl ChangeMinimum<'_> {
         drop(carried);
         drop(menu);
         for splits_on in [true, false] {
-            let mut below = Path { splits: path.splits + 1, ..path.clone() };
+            let mut below = ChangePath { splits: path.splits + 1, ..path.clone() };
             if splits_on {
                 below.changed.push(edge);
             } else {

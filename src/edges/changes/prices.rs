@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::edges::changes::carried::PairBound;
-use crate::edges::changes::menu::Menu;
+use crate::edges::changes::menu::ChangeMenu;
 use crate::edges::changes::span::{down, up};
 
 /// What a change costs: `mu` in all, and so much at each of these nodes.
@@ -20,7 +20,7 @@ pub struct ChangePrices {
 }
 
 /// The best prices that were found.
-pub(crate) struct Priced {
+pub(crate) struct PricedChanges {
     pub(crate) prices: ChangePrices,
     /// Not above the margin after any set.
     pub(crate) lower: f64,
@@ -41,7 +41,7 @@ fn ranked(mut numbers: Vec<f64>, count: usize) -> f64 {
 }
 
 /// Prices for a class pair.
-pub(crate) fn priced(menu: &Menu, pair: &PairBound, back: bool) -> Priced {
+pub(crate) fn priced(menu: &ChangeMenu, pair: &PairBound, back: bool) -> PricedChanges {
     let lists = menu.near.is_some();
     let losses: Vec<(f64, Vec<u32>)> = pair
         .effect
@@ -82,11 +82,11 @@ pub(crate) fn priced(menu: &Menu, pair: &PairBound, back: bool) -> Priced {
     let (prices, loss) = best;
     let lower = if loss == 0.0 { pair.base.lo } else { down(pair.base.lo - loss) };
     let clears = lower > 1e-9 * (loss + pair.base.lo.abs());
-    Priced { prices, lower, clears }
+    PricedChanges { prices, lower, clears }
 }
 
 /// What a set can take at most, by these prices, rounded up.
-fn total(menu: &Menu, losses: &[(f64, Vec<u32>)], mu: f64, nu: &BTreeMap<u32, f64>) -> f64 {
+fn total(menu: &ChangeMenu, losses: &[(f64, Vec<u32>)], mu: f64, nu: &BTreeMap<u32, f64>) -> f64 {
     let mut sum = up(mu * menu.budget as f64);
     for (&node, &price) in nu {
         sum = up(sum + up(price * menu.cap(node) as f64));

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::edges::budget::Edge;
 use crate::edges::changes::carried::{Carried, PairBound};
-use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
-use crate::edges::changes::prices::{Priced, priced};
+use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
+use crate::edges::changes::prices::{PricedChanges, priced};
 use crate::edges::changes::span::Span;
 use crate::edges::judge::Attack;
 use crate::edges::search::{Halt, Step};
@@ -24,7 +24,7 @@ const CANDIDATES: usize = 64;
 pub(crate) const EVALUATION: usize = 1 << 12;
 
 /// The margin of a set of changes for one class pair.
-pub(crate) struct Judge<'a> {
+pub(crate) struct ChangeJudge<'a> {
     pub(crate) setting: Setting<'a>,
     pub(crate) target: u32,
     pub(crate) reference: usize,
@@ -36,7 +36,7 @@ pub(crate) fn margin(logits: &[Span], reference: usize, other: usize) -> Span {
     logits[reference].minus(logits[other])
 }
 
-impl Judge<'_> {
+impl ChangeJudge<'_> {
     pub(crate) fn margin(&self, changes: &[Edge]) -> Span {
         margin(&self.setting.stack.spans(self.target, changes), self.reference, self.other)
     }
@@ -56,21 +56,21 @@ impl Judge<'_> {
     }
 
     /// The best sets that a beam search finds from single changes, smallest margins first; it ends with the first attack, and when it is late.
-    pub(crate) fn beam(&self, menu: &Menu, singles: &[(Flip, f64)], pace: &Pace) -> Beam {
-        let candidates: Vec<Flip> = singles.iter().take(CANDIDATES).map(|single| single.0).collect();
-        let mut beam: Vec<Vec<Flip>> = singles.iter().take(WIDTH).map(|single| vec![single.0]).collect();
+    pub(crate) fn beam(&self, menu: &ChangeMenu, singles: &[(EdgeFlip, f64)], pace: &Pace) -> Beam {
+        let candidates: Vec<EdgeFlip> = singles.iter().take(CANDIDATES).map(|single| single.0).collect();
+        let mut beam: Vec<Vec<EdgeFlip>> = singles.iter().take(WIDTH).map(|single| vec![single.0]).collect();
         let mut found = Beam { attack: None, best: f64::INFINITY, sets: Vec::new() };
         for _ in 1..menu.budget {
-            let mut sets: BTreeMap<Vec<Edge>, Vec<Flip>> = BTreeMap::new();
+            let mut sets: BTreeMap<Vec<Edge>, Vec<EdgeFlip>> = BTreeMap::new();
             for set in &beam {
                 for &flip in candidates.iter().filter(|flip| !set.contains(flip)) {
-                    let larger: Vec<Flip> = set.iter().copied().chain([flip]).collect();
+                    let larger: Vec<EdgeFlip> = set.iter().copied().chain([flip]).collect();
                     if menu.admits(&larger) {
                         sets.insert(menu.with(&larger), larger);
                     }
                 }
             }
-            let mut next: Vec<(f64, Vec<Flip>)> = Vec::new();
+            let mut next: Vec<(f64, Vec<EdgeFlip>)> = Vec::new();
             for (edges, set) in sets {
                 if pace.is_late_for(EVALUATION) {
                     return found;
@@ -104,8 +104,8 @@ pub(crate) struct Beam {
 }
 
 /// The sets of a path, one after the other, each as places of open changes; `look` says whether to go on.
-pub(crate) fn each_set(menu: &Menu, mut look: impl FnMut(&[Flip]) -> Result<(), Halt>) -> Result<(), Halt> {
-    let mut set: Vec<Flip> = Vec::new();
+pub(crate) fn each_set(menu: &ChangeMenu, mut look: impl FnMut(&[EdgeFlip]) -> Result<(), Halt>) -> Result<(), Halt> {
+    let mut set: Vec<EdgeFlip> = Vec::new();
     let mut places: Vec<usize> = Vec::new();
     look(&set)?;
     let mut next = 0;
@@ -148,27 +148,27 @@ struct Inherited {
 const OLDEST: usize = 16;
 
 impl Inherited {
-    fn new(menu: &Menu, pair: &PairBound, back: bool) -> Inherited {
+    fn new(menu: &ChangeMenu, pair: &PairBound, back: bool) -> Inherited {
         let effects = menu.flips.iter().zip(&pair.effect).map(|(flip, &effect)| (flip.edge, effect));
         Inherited { effects: Rc::new(effects.collect()), base: pair.base, back, age: 0 }
     }
 
     /// The same for the changes that are left.
-    fn pair(&self, menu: &Menu) -> PairBound {
-        let effect = |flip: &Flip| self.effects.get(&flip.edge).copied().unwrap_or(f64::NEG_INFINITY);
+    fn pair(&self, menu: &ChangeMenu) -> PairBound {
+        let effect = |flip: &EdgeFlip| self.effects.get(&flip.edge).copied().unwrap_or(f64::NEG_INFINITY);
         PairBound { base: self.base, effect: menu.flips.iter().map(effect).collect() }
     }
 }
 
 /// The open change that takes most.
-fn worst(menu: &Menu, pair: &PairBound) -> Option<Edge> {
+fn worst(menu: &ChangeMenu, pair: &PairBound) -> Option<Edge> {
     let least = pair.effect.iter().enumerate().min_by(|x, y| x.1.total_cmp(y.1));
     least.map(|(at, _)| menu.flips[at].edge)
 }
 
 /// The search of one class pair.
-pub(crate) struct Search<'a> {
-    pub(crate) judge: Judge<'a>,
+pub(crate) struct ChangeSearch<'a> {
+    pub(crate) judge: ChangeJudge<'a>,
     pub(crate) pace: &'a Pace,
     pub(crate) nodes: usize,
     pub(crate) visited: usize,
@@ -179,17 +179,17 @@ pub(crate) struct Search<'a> {
     pub(crate) root: Option<&'a Carried<'a>>,
 }
 
-impl Search<'_> {
+impl ChangeSearch<'_> {
     /// A tree in preorder that proves everything below a path. With no nodes left to visit, the path alone is looked at.
-    pub(crate) fn explore(&mut self, path: &Path) -> Result<Vec<Step>, Halt> {
+    pub(crate) fn explore(&mut self, path: &ChangePath) -> Result<Vec<Step>, Halt> {
         self.below(path, None)
     }
 
-    fn below(&mut self, path: &Path, inherited: Option<Inherited>) -> Result<Vec<Step>, Halt> {
+    fn below(&mut self, path: &ChangePath, inherited: Option<Inherited>) -> Result<Vec<Step>, Halt> {
         let (edge, inherited, kept, changed) = match self.look(path, inherited)? {
             Looked::Closed(step) => return Ok(vec![step]),
             Looked::Split(edge, inherited) => {
-                let mut kept = Path { splits: path.splits + 1, ..path.clone() };
+                let mut kept = ChangePath { splits: path.splits + 1, ..path.clone() };
                 let mut changed = kept.clone();
                 kept.locked.insert(edge);
                 changed.changed.push(edge);
@@ -205,12 +205,12 @@ impl Search<'_> {
     }
 
     /// Closes a path, or says where to split it.
-    fn look(&mut self, path: &Path, inherited: Option<Inherited>) -> Result<Looked, Halt> {
+    fn look(&mut self, path: &ChangePath, inherited: Option<Inherited>) -> Result<Looked, Halt> {
         if path.splits > DEPTH || self.pace.is_late() || self.visited > self.nodes {
             return Err(Halt::Limit);
         }
         self.visited += 1;
-        let menu = Menu::new(self.judge.setting, self.judge.target, path, self.pace).ok_or(Halt::Limit)?;
+        let menu = ChangeMenu::new(self.judge.setting, self.judge.target, path, self.pace).ok_or(Halt::Limit)?;
         if menu.is_listed() {
             self.list(&menu)?;
             return Ok(Looked::Closed(Step::Listed));
@@ -247,7 +247,7 @@ impl Search<'_> {
                 (found, pair) = (other, other_pair);
             }
         }
-        let Priced { prices, lower, clears } = found;
+        let PricedChanges { prices, lower, clears } = found;
         let back = prices.back;
         if clears {
             self.lower = self.lower.min(lower);
@@ -262,7 +262,7 @@ impl Search<'_> {
         Ok(Looked::Split(edge, Inherited::new(&menu, &pair, back)))
     }
 
-    fn list(&mut self, menu: &Menu) -> Result<(), Halt> {
+    fn list(&mut self, menu: &ChangeMenu) -> Result<(), Halt> {
         let mut lower = f64::INFINITY;
         each_set(menu, |set| {
             if self.pace.is_late_for(EVALUATION) {

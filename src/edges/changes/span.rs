@@ -6,7 +6,7 @@ use crate::number::dyadic::Dyadic;
 pub(crate) use crate::number::span::{Span, down, up};
 
 /// What an evaluation needs of a number.
-pub(crate) trait Value: Clone + Send + Sync + 'static {
+pub(crate) trait SpanValue: Clone + Send + Sync + 'static {
     fn of(x: f64) -> Self;
     /// Adds `a x`.
     fn add(&mut self, x: &Self, a: f64);
@@ -26,7 +26,7 @@ pub(crate) struct Caches {
     pub(crate) exact: Cache<Dyadic>,
 }
 
-impl Value for Span {
+impl SpanValue for Span {
     fn of(x: f64) -> Span {
         Span::of(x)
     }
@@ -49,7 +49,7 @@ impl Value for Span {
     }
 }
 
-impl Value for Dyadic {
+impl SpanValue for Dyadic {
     fn of(x: f64) -> Dyadic {
         Dyadic::from(x)
     }

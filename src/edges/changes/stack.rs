@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::edges::budget::Edge;
 use crate::edges::changes::balls::Balls;
 use crate::edges::changes::sorted::Sorted;
-use crate::edges::changes::span::{Caches, Span, Value};
+use crate::edges::changes::span::{Caches, Span, SpanValue};
 use crate::edges::changes::world::World;
 use crate::edges::rule::Rule;
 use crate::number::dyadic::Dyadic;
@@ -75,7 +75,7 @@ impl Stack {
     }
 
     /// What a node sends in a layer, term after term, on the graph as it is.
-    pub(crate) fn sent<V: Value>(&self, layer: usize, node: u32) -> &[V] {
+    pub(crate) fn sent<V: SpanValue>(&self, layer: usize, node: u32) -> &[V] {
         V::kept(&self.caches)[layer][node as usize].get_or_init(|| {
             let world = World::new(&self.graph, self.directed, &[]);
             self.message(layer, node, &world, || {
@@ -86,7 +86,7 @@ impl Stack {
     }
 
     /// What a node sends whose pre-activations `below` gives, where it is not the first layer.
-    fn message<V: Value>(&self, layer: usize, node: u32, world: &World, below: impl FnOnce() -> Vec<V>) -> Vec<V> {
+    fn message<V: SpanValue>(&self, layer: usize, node: u32, world: &World, below: impl FnOnce() -> Vec<V>) -> Vec<V> {
         let of = &self.network.layers()[layer];
         let (inputs, outputs) = (of.inputs(), of.outputs());
         let mut sent = vec![V::of(0.0); self.rules[layer].len() * outputs];
@@ -117,7 +117,7 @@ impl Stack {
     }
 
     /// The pre-activations of a node in a layer, from what nodes send there.
-    pub(crate) fn unit_sums<'v, V: Value>(
+    pub(crate) fn unit_sums<'v, V: SpanValue>(
         &self,
         layer: usize,
         node: u32,
@@ -160,13 +160,13 @@ impl Stack {
     }
 
     /// The logits of a node after some changes.
-    pub(crate) fn logits<V: Value>(&self, node: u32, changes: &[Edge]) -> Vec<V> {
+    pub(crate) fn logits<V: SpanValue>(&self, node: u32, changes: &[Edge]) -> Vec<V> {
         let world = World::new(&self.graph, self.directed, changes);
         self.values(node, &world, self.rules.len() - 1)
     }
 
     /// The pre-activations of a node in a layer, on a changed graph.
-    pub(crate) fn values<V: Value>(&self, node: u32, world: &World, layer: usize) -> Vec<V> {
+    pub(crate) fn values<V: SpanValue>(&self, node: u32, world: &World, layer: usize) -> Vec<V> {
         let mut evaluation = Evaluation { stack: self, world, dirty: self.dirty(world, layer), sent: HashMap::new() };
         evaluation.unit_sums(layer, node)
     }
@@ -229,7 +229,7 @@ struct Evaluation<'a, V> {
     sent: HashMap<(usize, u32), Vec<V>>,
 }
 
-impl<V: Value> Evaluation<'_, V> {
+impl<V: SpanValue> Evaluation<'_, V> {
     fn unit_sums(&mut self, layer: usize, node: u32) -> Vec<V> {
         let (stack, world) = (self.stack, self.world);
         stack.each_entry(layer, node, world, |_, _, n| self.require(layer, n));

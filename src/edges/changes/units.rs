@@ -3,7 +3,7 @@
 use crate::edges::changes::span::{Span, down, up};
 
 /// What a node sends in a layer.
-pub(crate) struct Sent {
+pub(crate) struct SentMessages {
     /// The changes that do something, ascending, and what each does: by change, term and output.
     pub(crate) flips: Vec<u32>,
     pub(crate) change: Vec<Span>,
@@ -38,17 +38,17 @@ pub(crate) enum Side {
 }
 
 /// The weights of a layer or of a margin: by term, input and output.
-pub(crate) struct Weights {
+pub(crate) struct UnitWeights {
     pub(crate) terms: usize,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
     pub(crate) values: Vec<Span>,
 }
 
-impl Weights {
+impl UnitWeights {
     /// What units become: by term and output.
     pub(crate) fn image(&self, units: &[Span]) -> Vec<Span> {
-        let Weights { terms, inputs, outputs, values } = self;
+        let UnitWeights { terms, inputs, outputs, values } = self;
         let mut sums = vec![Span::ZERO; terms * outputs];
         for (i, &x) in units.iter().enumerate().filter(|(_, x)| !x.is_zero()) {
             for k in 0..*terms {
@@ -77,11 +77,11 @@ fn largest(numbers: impl Iterator<Item = f64>, count: usize) -> [f64; 2] {
     [sum(&top), sum(&top[..top.len().min(count.saturating_sub(1))])]
 }
 
-impl Sent {
+impl SentMessages {
     /// What is only known to lie between these numbers, whatever is changed.
-    pub(crate) fn within(all: Vec<Span>) -> Sent {
+    pub(crate) fn within(all: Vec<Span>) -> SentMessages {
         let (base, anything) = (vec![Span::ZERO; all.len()], Span { lo: f64::NEG_INFINITY, hi: f64::INFINITY });
-        Sent { flips: Vec::new(), change: Vec::new(), base, others: vec![anything; all.len()], all }
+        SentMessages { flips: Vec::new(), change: Vec::new(), base, others: vec![anything; all.len()], all }
     }
 
     /// Whatever is changed.
@@ -101,7 +101,7 @@ impl Sent {
 }
 
 /// What a node sends whose units are known.
-pub(crate) fn sent(units: &Units, weights: &Weights, budget: usize) -> Sent {
+pub(crate) fn sent(units: &Units, weights: &UnitWeights, budget: usize) -> SentMessages {
     let width = weights.terms * weights.outputs;
     let image = |of: &[Span]| weights.image(of);
     let change: Vec<Span> = units.change.chunks_exact(weights.inputs).flat_map(image).collect();
@@ -114,7 +114,7 @@ pub(crate) fn sent(units: &Units, weights: &Weights, budget: usize) -> Sent {
         all[at] = Span { lo: all[at].lo.max(-fall), hi: all[at].hi.min(rise) };
         others[at] = Span { lo: -other_fall, hi: other_rise };
     }
-    Sent { flips: units.flips.clone(), change, base, all, others }
+    SentMessages { flips: units.flips.clone(), change, base, all, others }
 }
 
 /// Units behind their activations (docs/math.md (24.5)).

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use gcnproof_check::edges::format::{Claim, ClassProof, Witness};
 use rayon::prelude::*;
 
 use crate::certify::contradiction::{Contradiction, Subject};
@@ -10,7 +11,7 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::changes::world::World;
 use crate::edges::joint::budget::JointBudget;
-use crate::edges::joint::decide::{Decided, Question, decide};
+use crate::edges::joint::decide::{JointDecision, Known, Question, decide};
 use crate::edges::joint::problem::JointProblem;
 use crate::edges::joint::verdict::{Joint, JointDetails, JointResult};
 use crate::edges::problem::EdgeError;
@@ -25,6 +26,7 @@ use crate::problem::limits::{Clock, Limits, Stop};
 pub struct JointCertifier {
     problem: JointProblem,
     effort: Effort,
+    proofs: bool,
     stop: Stop,
     /// Work is over then, where several questions share one time limit.
     until: Option<Instant>,
@@ -33,7 +35,7 @@ pub struct JointCertifier {
 impl JointCertifier {
     /// A certifier of a problem: bounds and attacks only.
     pub fn new(problem: JointProblem) -> JointCertifier {
-        JointCertifier { problem, effort: Effort::Bounds, stop: Stop::default(), until: None }
+        JointCertifier { problem, effort: Effort::Bounds, proofs: false, stop: Stop::default(), until: None }
     }
 
     /// How far to go. Exact minima are not found for joint attacks: who asks for them gets verdicts.
@@ -42,10 +44,20 @@ impl JointCertifier {
         self
     }
 
+    /// Is what each verdict rests on to be kept ([`NodeResult::evidence`](crate::NodeResult::evidence))?
+    pub fn proofs(mut self, proofs: bool) -> JointCertifier {
+        self.proofs = proofs;
+        self
+    }
+
     /// Searches give up as soon as `asked` says so.
     pub fn stop(mut self, asked: impl Fn() -> bool + Send + Sync + 'static) -> JointCertifier {
         self.stop = Stop::when(asked);
         self
+    }
+
+    pub(super) fn keeps_proofs(&self) -> bool {
+        self.proofs
     }
 
     /// The problem.
@@ -89,8 +101,9 @@ impl JointCertifier {
     fn decided(&self, node: usize, reference: Option<usize>) -> JointResult {
         let clock = self.clock();
         let (problem, effort, nodes) = (&self.problem, self.effort, self.limits().nodes);
-        let question = Question { problem, node: node as u32, reference, effort, nodes, clock: &clock };
-        let mut result = conclude(node, decide(&question));
+        let proofs = self.proofs;
+        let question = Question { problem, node: node as u32, reference, effort, nodes, clock: &clock, proofs };
+        let mut result = conclude(node, decide(&question), proofs);
         result.contradiction = result.contradiction.take().or_else(|| self.refuted(&result));
         result
     }
@@ -132,7 +145,7 @@ impl JointCertifier {
     }
 }
 
-fn conclude(node: usize, decided: Decided) -> JointResult {
+fn conclude(node: usize, mut decided: JointDecision, proofs: bool) -> JointResult {
     let robust = decided.known.iter().all(|known| !known.open);
     let (verdict, reason) = match &decided.attack {
         Some(attack) if attack.tie => (Verdict::NonRobust, EdgeReason::Tie),
@@ -142,6 +155,7 @@ fn conclude(node: usize, decided: Decided) -> JointResult {
         None if decided.limit => (Verdict::Undecided, EdgeReason::Limit),
         None => (Verdict::Undecided, EdgeReason::BoundNotPositive),
     };
+    let evidence = if proofs { evidence(&mut decided, robust) } else { None };
     let (witness, edges) = decided.attack.map_or_else(Default::default, |attack| (attack.flips, attack.edges));
     JointResult {
         node,
@@ -156,9 +170,26 @@ fn conclude(node: usize, decided: Decided) -> JointResult {
         limit_hit: decided.limit,
         witness,
         deployed: None,
-        evidence: None,
+        evidence,
         details: JointDetails { edges },
         contradiction: decided.contradiction,
+    }
+}
+
+/// What a verdict rests on, if all of it was kept.
+fn evidence(decided: &mut JointDecision, robust: bool) -> Option<Claim> {
+    match &decided.attack {
+        Some(attack) => Some(Claim::NonRobust(Witness {
+            class: attack.class as u32,
+            edges: attack.edges.iter().map(|edge| (edge.0, edge.1)).collect(),
+            flips: attack.flips.iter().map(|&flip| flip.into()).collect(),
+        })),
+        None if robust => {
+            let tree =
+                |known: &mut Known| known.tree.take().map(|tree| ClassProof { class: known.margin.class as u32, tree });
+            decided.known.iter_mut().map(tree).collect::<Option<Vec<_>>>().map(Claim::Robust)
+        }
+        None => None,
     }
 }
 

@@ -2,17 +2,20 @@
 
 use std::rc::Rc;
 
+use gcnproof_check::edges::format::Step;
+
 use crate::certify::contradiction::Contradiction;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::Edge;
+use crate::edges::changes::carried::Carried;
 use crate::edges::changes::decide::predicted;
-use crate::edges::changes::menu::{Flip, Menu, Path, Setting};
-use crate::edges::changes::search::{Judge, margin};
+use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
+use crate::edges::changes::search::{ChangeJudge, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::joint::attack::{JointAttack, Replay};
 use crate::edges::joint::problem::JointProblem;
-use crate::edges::joint::search::{Asked, Flipped, Halt, Search};
+use crate::edges::joint::search::{Flipped, Halt, JointSearch, PairQuestion};
 use crate::problem::limits::Clock;
 use crate::problem::pace::Pace;
 
@@ -20,7 +23,7 @@ use crate::problem::pace::Pace;
 const TRIED: usize = 6;
 
 /// What became of a target.
-pub(super) struct Decided {
+pub(super) struct JointDecision {
     pub(super) reference: usize,
     pub(super) predicted: usize,
     pub(super) relevant: usize,
@@ -36,6 +39,8 @@ pub(super) struct Decided {
 pub(super) struct Known {
     pub(super) margin: Margin,
     pub(super) open: bool,
+    /// Why it is not open, if that is kept.
+    pub(super) tree: Option<Vec<Step>>,
 }
 
 /// A question about a target, for a class or for its predicted one.
@@ -47,10 +52,12 @@ pub(super) struct Question<'a> {
     /// Branches of a tree.
     pub(super) nodes: usize,
     pub(super) clock: &'a Clock,
+    /// Is what a verdict rests on to be kept?
+    pub(super) proofs: bool,
 }
 
 /// Decides a target.
-pub(super) fn decide(question: &Question) -> Decided {
+pub(super) fn decide(question: &Question) -> JointDecision {
     let Question { problem, node, clock, .. } = *question;
     let stack = &*problem.stack;
     let logits: Vec<Span> = stack.spans(node, &[]);
@@ -62,13 +69,13 @@ pub(super) fn decide(question: &Question) -> Decided {
         _ => question.nodes,
     };
     let replay = Replay { stack, node, reference };
-    let asked = Asked { problem, replay, clock, pace: &pace, nodes };
+    let asked = PairQuestion { problem, replay, clock, pace: &pace, nodes, proofs: question.proofs };
     let known = |class: usize| {
         let margin = Margin { class, lower: f64::NEG_INFINITY, upper: margin(&logits, reference, class).hi };
-        Known { margin, open: true }
+        Known { margin, open: true, tree: None }
     };
     let known = (0..logits.len()).filter(|&class| class != reference).map(known).collect();
-    let mut decided = Decided {
+    let mut decided = JointDecision {
         reference,
         predicted,
         relevant: 0,
@@ -79,9 +86,9 @@ pub(super) fn decide(question: &Question) -> Decided {
         limit: false,
         contradiction: None,
     };
-    let root = Path::default();
+    let root = ChangePath::default();
     let one = problem.budget().edges.with_global(problem.budget().edges.global().min(1));
-    let singles = Menu::new(Setting::new(stack, &one, 0), node, &root, &pace);
+    let singles = ChangeMenu::new(Setting::new(stack, &one, 0), node, &root, &pace);
     decided.relevant = singles.as_ref().map_or(usize::MAX >> 1, |menu| menu.flips.len());
     if decided.attack.is_none()
         && let Err(halt) = decided.steps(&asked, singles.as_ref())
@@ -98,7 +105,7 @@ pub(super) fn decide(question: &Question) -> Decided {
     decided
 }
 
-impl Decided {
+impl JointDecision {
     fn halted(&mut self, halt: Halt, pace: &Pace) {
         match halt {
             Halt::Attack(attack) => self.attack = Some(attack),
@@ -107,7 +114,7 @@ impl Decided {
         }
     }
 
-    fn steps(&mut self, asked: &Asked, singles: Option<&Menu>) -> Result<(), Halt> {
+    fn steps(&mut self, asked: &PairQuestion, singles: Option<&ChangeMenu>) -> Result<(), Halt> {
         let others: Vec<usize> = self.known.iter().map(|known| known.margin.class).collect();
         let root = Rc::new(asked.flipped(Vec::new(), &others)?);
         for (known, margin) in self.known.iter_mut().zip(&root.margins) {
@@ -118,22 +125,28 @@ impl Decided {
         if let Some(menu) = singles {
             self.by_attacks(asked, menu, &root, &order)?;
         }
-        let start = Path::default();
-        if Menu::new(asked.problem.setting(), asked.replay.node, &start, asked.pace).is_none() {
-            // Too many changes are not a question of time.
-            return Err(Halt::Limit);
-        }
+        let start = ChangePath::default();
+        // Too many changes are not a question of time.
+        let menu =
+            ChangeMenu::new(asked.problem.setting(), asked.replay.node, &start, asked.pace).ok_or(Halt::Limit)?;
+        let carried = Carried::new(&menu, asked.pace).ok_or(Halt::Limit)?;
         for at in order {
-            self.by_search(asked, &root, at)?;
+            self.by_search(asked, &carried, &root, at)?;
         }
         Ok(())
     }
 
     /// Flips after those changes of edges that leave the smallest margins by themselves.
-    fn by_attacks(&mut self, asked: &Asked, menu: &Menu, root: &Flipped, order: &[usize]) -> Result<(), Halt> {
-        let Asked { problem, replay, pace, .. } = *asked;
+    fn by_attacks(
+        &mut self,
+        asked: &PairQuestion,
+        menu: &ChangeMenu,
+        root: &Flipped,
+        order: &[usize],
+    ) -> Result<(), Halt> {
+        let PairQuestion { problem, replay, pace, .. } = *asked;
         let Replay { stack, node, reference } = replay;
-        let mut margins: Vec<Vec<(Flip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); self.known.len()];
+        let mut margins: Vec<Vec<(EdgeFlip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); self.known.len()];
         for &flip in &menu.flips {
             if pace.is_late_for(1 << 12) {
                 return Err(Halt::Limit);
@@ -150,14 +163,14 @@ impl Decided {
                 list.push((flip, found.hi));
             }
         }
-        let start = Path::default();
+        let start = ChangePath::default();
         let setting = problem.setting();
-        let whole = Menu::bare(setting, node, &start);
+        let whole = ChangeMenu::bare(setting, node, &start);
         for &at in order {
             let list = &mut margins[at];
             list.sort_by(|x, y| x.1.total_cmp(&y.1).then(x.0.edge.cmp(&y.0.edge)));
             let other = self.known[at].margin.class;
-            let judge = Judge { setting, target: node, reference, other };
+            let judge = ChangeJudge { setting, target: node, reference, other };
             let beam = judge.beam(&whole, list, pace);
             if let Some(attack) = beam.attack.and_then(|attack| replay.attack(&attack.edges, &[])) {
                 return Err(Halt::Attack(attack));
@@ -179,16 +192,22 @@ impl Decided {
         Ok(())
     }
 
-    fn by_search(&mut self, asked: &Asked, root: &Rc<Flipped>, at: usize) -> Result<(), Halt> {
+    fn by_search(
+        &mut self,
+        asked: &PairQuestion,
+        root: &Carried,
+        flipped: &Rc<Flipped>,
+        at: usize,
+    ) -> Result<(), Halt> {
         let known = &mut self.known[at];
-        let mut search =
-            Search { asked: *asked, other: known.margin.class, visited: 0, branched: false, lower: f64::INFINITY };
-        let outcome = search.explore(root, at);
+        let (other, lower) = (known.margin.class, f64::INFINITY);
+        let mut search = JointSearch { asked: *asked, other, visited: 0, branched: false, lower, root };
+        let outcome = search.explore(flipped, at);
         self.visited += if asked.nodes == 0 { 0 } else { search.visited };
         self.branched |= search.branched;
         match outcome {
-            Ok(()) => {
-                known.open = false;
+            Ok(tree) => {
+                (known.open, known.tree) = (false, tree);
                 known.margin.lower = search.lower.max(0.0);
             }
             Err(Halt::Limit) => {

@@ -9,10 +9,12 @@ mod certifier;
 mod decide;
 mod part;
 mod problem;
+mod proof;
 mod search;
 mod verdict;
 
 pub use budget::JointBudget;
 pub use certifier::JointCertifier;
 pub use problem::JointProblem;
+pub use proof::joint_header;
 pub use verdict::{Joint, JointDetails, JointResult};

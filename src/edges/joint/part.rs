@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use gcnproof_check::format::{Claim, Step};
+
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
 use crate::certify::settings::{Effort, Margins};
-use crate::certify::verdict::NodeResult;
+use crate::certify::verdict::{NodeResult, Verdict};
 use crate::edges::changes::stack::Stack;
 use crate::edges::changes::world::World;
 use crate::number::span::down;
@@ -18,6 +20,7 @@ use crate::problem::limits::Stop;
 use crate::problem::matrix::SparseMatrix;
 use crate::problem::network::{Bias, Layer, Network, Operator};
 use crate::problem::passing::Passing;
+use crate::proof::renamed;
 
 /// The nodes that a target depends on after some changes of edges, as a graph of its own. They keep their order.
 pub(super) struct Part {
@@ -39,18 +42,18 @@ pub(super) struct FlipsAsked<'a> {
 }
 
 /// The entries of a row by term and sender.
-type Row = Vec<BTreeMap<u32, f64>>;
+type FieldRow = Vec<BTreeMap<u32, f64>>;
 
 impl Part {
     pub(super) fn new(stack: &Stack, world: &World, target: u32, budget: &Budget) -> Part {
         let layers = stack.rules.len();
-        let mut rows: Vec<BTreeMap<u32, Row>> = vec![BTreeMap::new(); layers];
+        let mut rows: Vec<BTreeMap<u32, FieldRow>> = vec![BTreeMap::new(); layers];
         let mut needed = BTreeSet::from([target]);
         let mut nodes = needed.clone();
         for layer in (0..layers).rev() {
             let mut below = BTreeSet::new();
             for &v in &needed {
-                let mut row: Row = vec![BTreeMap::new(); stack.rules[layer].len()];
+                let mut row: FieldRow = vec![BTreeMap::new(); stack.rules[layer].len()];
                 stack.each_entry(layer, v, world, |k, a, n| {
                     row[k].insert(n, a);
                     below.insert(n);
@@ -62,7 +65,7 @@ impl Part {
         }
         let nodes: Vec<u32> = nodes.into_iter().collect();
         let place = |node: u32| nodes.partition_point(|&other| other < node);
-        let layer = |(at, rows): (usize, &BTreeMap<u32, Row>)| {
+        let layer = |(at, rows): (usize, &BTreeMap<u32, FieldRow>)| {
             let of = &stack.network.layers()[at];
             let matrix = |k: usize| {
                 let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -114,6 +117,18 @@ impl Part {
             certifier.certify_against(self.target, asked.reference, asked.others, &mut Workspace::default());
         result.witness.iter_mut().for_each(|flip| *flip = Flip { node: self.nodes[flip.node as usize], ..*flip });
         result
+    }
+
+    /// A tree over flips which shows that the reference class stays above another by more than is asked, if the search finds one. Nodes are those of the whole
+    /// graph.
+    pub(super) fn tree(&self, asked: &FlipsAsked) -> Option<Vec<Step>> {
+        let result = self.ask(asked, true);
+        let evidence =
+            result.evidence.filter(|_| result.verdict == Verdict::Robust && result.contradiction.is_none())?;
+        match evidence.claim {
+            Ok(Claim::Robust(mut trees)) if trees.len() == 1 => renamed(trees.pop()?.tree, &self.nodes),
+            _ => None,
+        }
     }
 
     fn outputs(&self) -> usize {

@@ -5,16 +5,19 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Instant;
 
+use gcnproof_check::edges::format::{FlippedAfter, FlippedLeaf, Step};
+
 use crate::certify::contradiction::{Contradiction, Subject};
 use crate::certify::settings::Effort;
 use crate::certify::verdict::{Margin, Verdict};
 use crate::edges::budget::Edge;
 use crate::edges::changes::carried::{Carried, PairBound};
-use crate::edges::changes::menu::{Flip, Menu, Path};
-use crate::edges::changes::prices::priced;
+use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip};
+use crate::edges::changes::prices::{ChangePrices, PricedChanges, priced};
 use crate::edges::changes::search::DEPTH;
 use crate::edges::changes::span::Span;
 use crate::edges::changes::world::World;
+use crate::edges::element::carried;
 use crate::edges::joint::attack::{JointAttack, Replay};
 use crate::edges::joint::part::{FlipsAsked, Part};
 use crate::edges::joint::problem::JointProblem;
@@ -23,13 +26,15 @@ use crate::problem::pace::Pace;
 
 /// What is asked about a target.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct PairQuestion<'a> {
     pub(super) problem: &'a JointProblem,
     pub(super) replay: Replay<'a>,
     pub(super) clock: &'a Clock,
     pub(super) pace: &'a Pace,
     /// Branches of a tree over edges, and of one over flips.
     pub(super) nodes: usize,
+    /// Is what a verdict rests on to be kept?
+    pub(super) proofs: bool,
 }
 
 /// Why a search ended without closing every branch.
@@ -57,7 +62,7 @@ pub(super) struct FlippedMargin {
     pub(super) positive: bool,
 }
 
-impl Asked<'_> {
+impl PairQuestion<'_> {
     /// Decides flips after some changes of edges, against these classes: by bounds, attacks and the root of the search.
     pub(super) fn flipped(&self, edges: Vec<Edge>, others: &[usize]) -> Result<Flipped, Halt> {
         let stack = self.replay.stack;
@@ -144,50 +149,81 @@ const FEW: usize = 3;
 const SLACK: f64 = 1e-9;
 
 /// The search of one class pair.
-pub(super) struct Search<'a> {
-    pub(super) asked: Asked<'a>,
+pub(super) struct JointSearch<'a> {
+    pub(super) asked: PairQuestion<'a>,
     pub(super) other: usize,
     pub(super) visited: usize,
     pub(super) branched: bool,
     /// Not above the margin of any changes that were looked at.
     pub(super) lower: f64,
+    /// What is the same for all classes where nothing is decided.
+    pub(super) root: &'a Carried<'a>,
 }
 
 /// What became of a path.
 enum Looked {
-    Closed,
+    Closed(Option<FlippedLeaf>),
     Split(Edge, Inherited),
 }
 
-impl Search<'_> {
+/// What closes all paths of a tree over edges, as the proof format has it; nothing where it is not kept, or the format cannot say it.
+type Tree = Option<Vec<Step>>;
+
+impl JointSearch<'_> {
     /// Shows that margins are positive everywhere; flips of the graph as it is are known.
-    pub(super) fn explore(&mut self, root: &Rc<Flipped>, at: usize) -> Result<(), Halt> {
-        self.below(&Path::default(), Some(Inherited::new(root.clone(), at)))
+    pub(super) fn explore(&mut self, root: &Rc<Flipped>, at: usize) -> Result<Tree, Halt> {
+        self.below(&ChangePath::default(), Some(Inherited::new(root.clone(), at)))
     }
 
-    fn below(&mut self, path: &Path, inherited: Option<Inherited>) -> Result<(), Halt> {
+    fn below(&mut self, path: &ChangePath, inherited: Option<Inherited>) -> Result<Tree, Halt> {
         let (mut path, mut inherited) = (path.clone(), inherited);
         // What keeps one edge after the other is one path.
-        while let Looked::Split(edge, known) = self.look(&path, inherited)? {
+        let (mut splits, mut second) = (Vec::new(), Vec::new());
+        let leaf = loop {
+            let (edge, known) = match self.look(&path, inherited)? {
+                Looked::Closed(leaf) => break leaf,
+                Looked::Split(edge, known) => (edge, known),
+            };
             path.splits += 1;
             let mut changed = path.clone();
             changed.changed.push(edge);
-            self.below(&changed, None)?;
+            second.push(self.below(&changed, None)?);
             path.locked.insert(edge);
+            splits.push(Step::Edge(edge.0, edge.1));
             inherited = Some(known);
+        };
+        // In preorder: what keeps the edge of a split comes first.
+        Ok(leaf.and_then(|leaf| {
+            let mut tree = splits;
+            tree.push(Step::Flips(Box::new(leaf)));
+            second.into_iter().rev().try_for_each(|steps: Tree| steps.map(|steps| tree.extend(steps)))?;
+            Some(tree)
+        }))
+    }
+
+    /// The leaf of a path that is closed: flips leave more than the open changes take at these prices.
+    fn leaf(&self, known: &Inherited, loss: f64, prices: Option<&ChangePrices>) -> Option<FlippedLeaf> {
+        if !self.asked.proofs {
+            return None;
         }
-        Ok(())
+        // The checker rounds what changes take in its own way.
+        let above = if loss == 0.0 { 0.0 } else { loss + SLACK * loss };
+        let limits = Limits { nodes: self.asked.nodes.max(BRANCHES), ..Limits::default() };
+        let effort = self.asked.limited(Effort::Complete(limits));
+        let (reference, stop) = (self.asked.replay.reference, self.asked.clock.stop.clone());
+        let tree = known.flipped.part.tree(&FlipsAsked { reference, others: &[self.other], above, effort, stop })?;
+        Some(FlippedLeaf { tree, carried: prices.map(carried), after: Vec::new() })
     }
 
     /// Closes a path, or says where to split it.
-    fn look(&mut self, path: &Path, inherited: Option<Inherited>) -> Result<Looked, Halt> {
-        let Asked { problem, replay, pace, nodes, .. } = self.asked;
+    fn look(&mut self, path: &ChangePath, inherited: Option<Inherited>) -> Result<Looked, Halt> {
+        let PairQuestion { problem, replay, pace, nodes, .. } = self.asked;
         if path.changed.len() > DEPTH || pace.is_late() || self.visited > nodes {
             return Err(Halt::Limit);
         }
         self.visited += 1;
         let setting = problem.setting();
-        let menu = Menu::new(setting, replay.node, path, pace).ok_or(Halt::Limit)?;
+        let menu = ChangeMenu::new(setting, replay.node, path, pace).ok_or(Halt::Limit)?;
         let mut known = match inherited {
             Some(known) => known,
             None => {
@@ -195,13 +231,18 @@ impl Search<'_> {
                 Inherited::new(flipped, 0)
             }
         };
-        let loss = if menu.flips.is_empty() { 0.0 } else { self.loss(&menu, &mut known)? };
+        let priced = if menu.flips.is_empty() { None } else { Some(self.loss(&menu, &mut known)?) };
+        let (loss, prices) = priced.map_or((0.0, None), |priced| (-priced.lower, Some(priced.prices)));
         if loss == 0.0 {
             if !known.margin.positive && nodes > 0 {
                 let limits = Limits { nodes, ..Limits::default() };
                 self.sharpen(&mut known, 0.0, Effort::Complete(limits))?;
             }
-            return if known.margin.positive { self.closed(known.margin.lower) } else { Err(Halt::Limit) };
+            if !known.margin.positive {
+                return Err(Halt::Limit);
+            }
+            let leaf = self.leaf(&known, loss, prices.as_ref());
+            return self.closed(known.margin.lower, leaf);
         }
         if menu.budget == 1 && nodes > 0 {
             return self.last(path, known);
@@ -213,7 +254,8 @@ impl Search<'_> {
             self.sharpen(&mut known, least, Effort::Complete(limits))?;
         }
         if known.margin.lower >= least && known.margin.lower > loss {
-            return self.closed((known.margin.lower - loss).next_down());
+            let leaf = self.leaf(&known, loss, prices.as_ref());
+            return self.closed((known.margin.lower - loss).next_down(), leaf);
         }
         if self.visited > nodes {
             self.lower = self.lower.min((known.margin.lower - loss).next_down());
@@ -227,7 +269,7 @@ impl Search<'_> {
     }
 
     /// One more change: flips after each that is not known to take too little. Of those that are alike one stands for all, so there are no splits.
-    fn last(&mut self, path: &Path, mut known: Inherited) -> Result<Looked, Halt> {
+    fn last(&mut self, path: &ChangePath, mut known: Inherited) -> Result<Looked, Halt> {
         let effects = known.effects.clone().unwrap_or_default();
         let mut order: Vec<(Edge, f64)> = effects.iter().map(|(&edge, &effect)| (edge, effect)).collect();
         order.sort_by(|x, y| x.1.total_cmp(&y.1).then(x.0.cmp(&y.0)));
@@ -248,21 +290,36 @@ impl Search<'_> {
             return Err(Halt::Limit);
         }
         let FlippedMargin { lower, upper, .. } = known.margin;
+        let (mut after, mut rest) = (Some(Vec::new()), 0.0);
         for (edge, effect) in order {
             if lower >= enough(effect.min(0.0), upper) && lower > -effect {
-                return self.closed((lower + effect.min(0.0)).next_down());
+                rest = -effect.min(0.0);
+                break;
             }
             self.branched = true;
             let mut changed = path.clone();
             changed.changed.push(edge);
-            self.below(&changed, None)?;
+            // Nothing is left to change there: one leaf.
+            let tree = self.below(&changed, None)?.and_then(|mut steps| match steps.pop() {
+                Some(Step::Flips(leaf)) if steps.is_empty() => Some(leaf.tree),
+                _ => None,
+            });
+            after = after.zip(tree).map(|(mut after, tree)| {
+                after.push(FlippedAfter { edge: (edge.0, edge.1), tree });
+                after
+            });
         }
-        self.closed(lower)
+        let prices = ChangePrices { mu: rest, nu: Vec::new(), back: known.back, lists: false };
+        let leaf = after.and_then(|mut after| {
+            after.sort_by_key(|after| after.edge);
+            self.leaf(&known, rest, Some(&prices)).map(|leaf| FlippedLeaf { after, ..leaf })
+        });
+        self.closed(if rest == 0.0 { lower } else { (lower - rest).next_down() }, leaf)
     }
 
-    fn closed(&mut self, lower: f64) -> Result<Looked, Halt> {
+    fn closed(&mut self, lower: f64, leaf: Option<FlippedLeaf>) -> Result<Looked, Halt> {
         self.lower = self.lower.min(lower.max(0.0));
-        Ok(Looked::Closed)
+        Ok(Looked::Closed(leaf))
     }
 
     /// Searches flips of the path's graph for margins that do not exceed a number.
@@ -276,27 +333,32 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// What open changes take at most, whatever is flipped.
-    fn loss(&self, menu: &Menu, known: &mut Inherited) -> Result<f64, Halt> {
-        let Asked { replay, pace, .. } = self.asked;
-        let loss = |effect: &[f64], back: bool| {
-            -priced(menu, &PairBound { base: Span::ZERO, effect: effect.to_vec() }, back).lower
-        };
+    /// Prices of open changes, and minus what these take at most, whatever is flipped.
+    fn loss(&self, menu: &ChangeMenu, known: &mut Inherited) -> Result<PricedChanges, Halt> {
+        let PairQuestion { replay, pace, .. } = self.asked;
+        let price = |effect: Vec<f64>, back: bool| priced(menu, &PairBound { base: Span::ZERO, effect }, back);
         if let Some(effects) = &known.effects {
-            let effect = |flip: &Flip| effects.get(&flip.edge).copied().unwrap_or(f64::NEG_INFINITY);
-            return Ok(loss(&menu.flips.iter().map(effect).collect::<Vec<f64>>(), known.back));
+            let effect = |flip: &EdgeFlip| effects.get(&flip.edge).copied().unwrap_or(f64::NEG_INFINITY);
+            return Ok(price(menu.flips.iter().map(effect).collect(), known.back));
         }
-        let carried = Carried::new(menu, pace).ok_or(Halt::Limit)?;
-        let (mut least, mut effects) = (f64::INFINITY, Vec::new());
+        let fresh;
+        let carried = if menu.path.changed.is_empty() && menu.path.locked.is_empty() {
+            self.root
+        } else {
+            fresh = Carried::new(menu, pace).ok_or(Halt::Limit)?;
+            &fresh
+        };
+        let mut best: Option<(PricedChanges, Vec<f64>)> = None;
         // Without two hidden layers both ways are the same.
         for &back in if replay.stack.rules.len() > 2 { &[true, false][..] } else { &[true] } {
             let pair = carried.pair(replay.reference, self.other, back, pace).ok_or(Halt::Limit)?;
-            let found = loss(&pair.effect, back);
-            if found < least || effects.is_empty() {
-                (least, effects, known.back) = (found, pair.effect, back);
+            let found = price(pair.effect.clone(), back);
+            if best.as_ref().is_none_or(|(before, _)| found.lower > before.lower) {
+                (best, known.back) = (Some((found, pair.effect)), back);
             }
         }
+        let (found, effects) = best.ok_or(Halt::Limit)?;
         known.effects = Some(Rc::new(menu.flips.iter().map(|flip| flip.edge).zip(effects).collect()));
-        Ok(least)
+        Ok(found)
     }
 }

@@ -1,5 +1,7 @@
 //! Verdicts about joint attacks.
 
+use gcnproof_check::edges::format::Claim;
+
 use crate::certify::attacker::{Attacker, Words};
 use crate::certify::verdict::NodeResult;
 use crate::edges::budget::Edge;
@@ -22,7 +24,7 @@ impl Attacker for Joint {
     type Budget = JointBudget;
     type Change = Flip;
     type Reason = EdgeReason;
-    type Evidence = ();
+    type Evidence = Claim;
     type Details = JointDetails;
     const WORDS: Words = Words {
         change: "flip or changed edge",

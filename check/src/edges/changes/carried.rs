@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::flipped::FlipMoves;
 use super::lists::{Lists, linked};
 use super::margin::Evaluation;
 use super::moved::{Bend, Image, Moved, behind};
@@ -21,6 +22,16 @@ struct Levels<'a> {
     units: Vec<BTreeMap<u32, Moved>>,
     /// Where nodes that insertions link to the target are found by lists.
     lists: Option<(&'a Lists, &'a ChangePath<'a>)>,
+    flips: Option<&'a FlipMoves<'a>>,
+}
+
+/// What counts beside the open changes that are named.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// Insertions away from the target, by lists of messages.
+    pub lists: Option<&'a Lists>,
+    /// Flips of attributes: what is carried holds whatever is flipped.
+    pub flips: Option<&'a FlipMoves<'a>>,
 }
 
 /// The bound of a class pair on a path, by prices; with lists if the leaf has them.
@@ -33,29 +44,47 @@ pub fn bound<'a>(
     target: u32,
     [reference, class]: [u32; 2],
     prices: &CarriedPrices,
-    lists: Option<&'a Lists>,
+    beside: Beside<'a>,
     meter: &'a Meter<'a>,
 ) -> Result<Interval, Reason> {
     let network = sizes.network;
     let last = network.layers.len() - 1;
-    let lists = lists.map(|lists| (lists, path));
-    let levels = Levels::new(sizes, target, lists, meter)?;
-    let head = Image::of_pair(&network.layers[last], reference, class);
-    let losses = if prices.back { levels.back(head)? } else { levels.forward(head)? };
+    let effects = effects(path, sizes, target, [reference, class], prices.back, beside, meter)?;
     let mut evaluation = Evaluation::<Interval>::new(network, sizes.graph, meter)?;
     let logits = evaluation.sums(last, target)?;
     let base = logits[reference as usize].minus(logits[class as usize]);
-    Ok(base.minus(paid(path, sizes.open, &losses, prices)?))
+    Ok(base.minus(paid(path, sizes.open, &effects, prices)?))
 }
 
 /// By open change: not above what it does to the margin, in the sense of all sets.
-type Effects = BTreeMap<usize, Interval>;
+pub type Effects = BTreeMap<usize, Interval>;
+
+/// What each open change does to the margin of a class pair, handed back from there or not.
+///
+/// # Errors
+/// If it takes too long.
+pub fn effects<'a>(
+    path: &'a ChangePath<'a>,
+    sizes: &'a Sizes<'a>,
+    target: u32,
+    [reference, class]: [u32; 2],
+    back: bool,
+    beside: Beside<'a>,
+    meter: &'a Meter<'a>,
+) -> Result<Effects, Reason> {
+    let layers = &sizes.network.layers;
+    let lists = beside.lists.map(|lists| (lists, path));
+    let levels = Levels::new(sizes, target, lists, beside.flips, meter)?;
+    let head = Image::of_pair(&layers[layers.len() - 1], reference, class);
+    if back { levels.back(head) } else { levels.forward(head) }
+}
 
 impl<'a> Levels<'a> {
     fn new(
         sizes: &'a Sizes<'a>,
         target: u32,
         lists: Option<(&'a Lists, &'a ChangePath<'a>)>,
+        flips: Option<&'a FlipMoves<'a>>,
         meter: &'a Meter<'a>,
     ) -> Result<Levels<'a>, Reason> {
         let layers = &sizes.network.layers;
@@ -81,13 +110,17 @@ impl<'a> Levels<'a> {
             needed.push(below);
         }
         needed.reverse();
-        let mut levels = Levels { sizes, meter, target, units: vec![BTreeMap::new()], lists };
+        let mut levels = Levels { sizes, meter, target, units: vec![BTreeMap::new()], lists, flips };
         for (at, layer) in layers.iter().enumerate().take(layers.len() - 1) {
             let image = Image::of_layer(layer);
             let messages = levels.messages(at, &needed[at], &image)?;
             let mut next = BTreeMap::new();
             for &node in &needed[at + 1] {
-                let received = received(sizes, &layer.rules, image.outputs, node, &messages, true, meter)?;
+                let mut received = received(sizes, &layer.rules, image.outputs, node, &messages, true, meter)?;
+                if let Some(flips) = flips.filter(|_| at == 0) {
+                    // `Q` flips in all say more than as many at every sender.
+                    received.base = flips.received(sizes, node, meter)?;
+                }
                 next.insert(node, behind(layer, node, received, sizes.budget, meter)?);
             }
             levels.units.push(next);
@@ -111,7 +144,7 @@ impl<'a> Levels<'a> {
                     Moved::within(linked(self.sizes, path, lists, [self.target, node], image, meter)?)
                 }
                 None => {
-                    // The first layer: attributes are not changed.
+                    // The first layer: no change of an edge moves attributes.
                     let present = network.graph.attributes.row(node as usize);
                     let divided = network.graph.normalisation;
                     let entry = Stored::new(divided.entry(present.len()));
@@ -123,7 +156,21 @@ impl<'a> Levels<'a> {
                         let sum = present.iter().map(weight).fold(Interval::ZERO, Interval::plus);
                         if divided.is_some() { sum.scaled(entry) } else { sum }
                     };
-                    Moved::fixed((0..image.width()).map(sum).collect())
+                    let clean = (0..image.width()).map(sum);
+                    let base = match self.flips {
+                        None => clean.collect(),
+                        Some(flips) => {
+                            // Without a hidden layer these are no weights of a layer, but differences of two classes.
+                            let hidden = network.layers.len() > 1;
+                            let moved = if hidden {
+                                flips.sent(node, meter)?
+                            } else {
+                                flips.sent_through(node, image, meter)?
+                            };
+                            clean.zip(moved).map(|(x, moved)| x.plus(moved)).collect()
+                        }
+                    };
+                    Moved::fixed(base)
                 }
             };
             messages.insert(node, moved);
@@ -331,7 +378,15 @@ fn received(
 }
 
 /// What a set of changes can take from the margin at most: `μ B + Σ ν k + Σ (loss − μ − ν − ν)⁺`.
-fn paid(path: &ChangePath, open: &[OpenChange], effects: &Effects, prices: &CarriedPrices) -> Result<Interval, Reason> {
+///
+/// # Errors
+/// If prices are out of order or negative.
+pub fn paid(
+    path: &ChangePath,
+    open: &[OpenChange],
+    effects: &Effects,
+    prices: &CarriedPrices,
+) -> Result<Interval, Reason> {
     if prices.mu.0.is_negative() || prices.nu.iter().any(|of| of.1.0.is_negative()) {
         return Err(Reason::HintSign("prices"));
     }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use gcnproof_files::{GraphFile, ModelFile};
 
 use super::budget::{ChangeBudget, share_graph};
-use super::carried::bound;
+use super::carried::{Beside, bound};
 use super::graph::ChangedGraph;
 use super::lists::{self, Lists};
 use super::margin::Evaluation;
@@ -18,7 +18,7 @@ use super::tree::walk;
 use crate::edges::budget::neighbours;
 use crate::edges::line::{
     CHANGES_VERSION, CarriedPrices, Changes, EdgeClaim, EdgeClassProof, EdgeHeader, EdgeNodeProof, EdgeStep,
-    EdgeWitness,
+    EdgeWitness, JOINT_VERSION,
 };
 use crate::format::Convention;
 use crate::number::{Dyadic, Interval};
@@ -28,10 +28,10 @@ use crate::work::Meter;
 
 /// The network and the budget that a header speaks of.
 pub struct ChangeStatement<'a> {
-    graph: &'a GraphFile,
-    network: ChangeNetwork<'a>,
-    budget: ChangeBudget,
-    classes: Convention,
+    pub(crate) graph: &'a GraphFile,
+    pub(crate) network: ChangeNetwork<'a>,
+    pub(crate) budget: ChangeBudget,
+    pub(crate) classes: Convention,
     lists: OnceLock<Lists>,
 }
 
@@ -46,8 +46,9 @@ impl<'a> ChangeStatement<'a> {
         header: &EdgeHeader,
         changes: &Changes,
     ) -> Result<ChangeStatement<'a>, Reason> {
-        if header.version != CHANGES_VERSION {
-            let known = format!("proofs against changed edges have version {CHANGES_VERSION}");
+        let expected = if header.flips.is_some() { JOINT_VERSION } else { CHANGES_VERSION };
+        if header.version != expected {
+            let known = format!("proofs against such changes of edges have version {expected}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
         require_digests(graph, model, &header.graph, &header.model)?;
@@ -140,6 +141,7 @@ impl<'a> ChangeChecker<'a> {
                 EdgeStep::Carried(prices) => self.carried(path, pair, prices, meter),
                 EdgeStep::Edge(..) => Err(Reason::Incomplete),
                 EdgeStep::Singles(_) | EdgeStep::Prices(_) => Err(Reason::Leaf("removals with one hidden layer")),
+                EdgeStep::Flips(_) => Err(Reason::Leaf("flips")),
             });
             judged.map_err(|(step, reason)| Fault { class: Some(one.class), step: Some(step), reason })?;
         }
@@ -171,6 +173,7 @@ impl<'a> ChangeChecker<'a> {
         if witness.class as usize >= network.classes || witness.class == proof.class {
             return Err(at_class(Reason::Class(witness.class)));
         }
+        witness.require_no_flips().map_err(at_class)?;
         budget.require(graph, &witness.edges).map_err(at_class)?;
         let changed = ChangedGraph::new(adjacency, budget.directed, witness.edges.iter());
         match self.sign(&changed, against(witness.class), meter)? {
@@ -241,7 +244,8 @@ impl<'a> ChangeChecker<'a> {
         let graph = path.graph(&[]);
         let sizes = Sizes::new(network, &graph, path, &open, prices.lists.then_some(&near));
         let lists = if prices.lists { Some(self.statement.lists(meter)?) } else { None };
-        let bound = bound(path, &sizes, pair.node, [pair.reference, pair.class], prices, lists, meter)?;
+        let beside = Beside { lists, flips: None };
+        let bound = bound(path, &sizes, pair.node, [pair.reference, pair.class], prices, beside, meter)?;
         if bound.lower.is_positive() { Ok(()) } else { Err(Reason::Bound(bound)) }
     }
 }

@@ -71,6 +71,7 @@ impl Files {
                 frozen: Vec::new(),
                 changes: None,
             },
+            flips: None,
             classes: Convention::Predicted,
         };
         Files { graph, model: ModelFile { layers, digest: "model".into(), ..ModelFile::default() }, header }

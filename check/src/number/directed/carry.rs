@@ -27,10 +27,12 @@ pub(crate) fn activate(z: Interval, changes: &[Interval], budget: usize) -> (Vec
     let [_, rise_of_others] = largest(changes.iter().map(|x| x.lower.0), budget);
     let number = |x: f64| Interval { lower: Down(x), upper: Up(x) };
     let reach = Interval { lower: z.lower.plus(Down(-fall)), upper: z.upper.plus(Up(rise)) };
-    let all = Interval {
+    let within = Interval {
         lower: reach.positive_part().lower.minus(z.positive_part().upper),
         upper: reach.positive_part().upper.minus(z.positive_part().lower),
     };
+    // `max(·, 0)` stretches nothing: where `z` is hardly known, that says more.
+    let all = within.meet(Interval { lower: Down(-fall), upper: Up(rise) });
     // Slopes of a line above the unit: any gain that is not below, any loss that is not above.
     let [gain, loss] = Interval::relu_slopes(z, number(rise), number(drop), -40);
     // Where it is not said whether `z` is positive, both rules are applied.

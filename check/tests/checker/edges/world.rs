@@ -63,6 +63,7 @@ impl Case {
             model: "model".into(),
             message_passing: world.model.layers.iter().map(|layer| layer.operators.join(" & ")).collect(),
             edges: removals,
+            flips: None,
             classes: Convention::Predicted,
         };
         let mut case = Case { world, header, node: 0 };
@@ -317,8 +318,9 @@ impl Case {
     pub fn breaks(outcomes: &[Outcome]) -> Vec<(Witness, Ordering)> {
         let of = |outcome: &Outcome| {
             let broken = outcome.margins.iter().filter(|margin| margin.1.sign() != Ordering::Greater);
-            let witness =
-                |margin: &(u32, Big)| (Witness { class: margin.0, edges: outcome.edges.clone() }, margin.1.sign());
+            let witness = |margin: &(u32, Big)| {
+                (Witness { class: margin.0, edges: outcome.edges.clone(), flips: Vec::new() }, margin.1.sign())
+            };
             broken.map(witness).collect::<Vec<_>>()
         };
         outcomes.iter().flat_map(of).collect()

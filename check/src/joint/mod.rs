@@ -1,0 +1,15 @@
+//! Proofs against flips of attributes and changes of edges at once (`FORMAT-EDGES.md` §9): a tree over changes of edges, as
+//! in `edges`, whose leaves hold trees over flips, which `checker` judges.
+//!
+//! | module | what |
+//! |---|---|
+//! | `statement` | what header, graph and model mean |
+//! | `checker` | what is accepted |
+
+mod checker;
+mod statement;
+
+pub use checker::JointChecker as Checker;
+pub(crate) use checker::JointChecker;
+pub(crate) use statement::JointStatement;
+pub use statement::JointStatement as Statement;

@@ -1,0 +1,181 @@
+//! Proofs against flips and changed edges at once, made by hand: nodes that each attacker alone leaves alone, and both together do not.
+
+use crate::common;
+
+use common::{layer, pattern};
+use gcnproof_check::edges::format::{Candidates, ChangeKind, Changes, Removals};
+use gcnproof_check::format::{BudgetStatement, Direction, Local};
+use gcnproof_check::{Attack, Options, Question, Reason, Summary, check};
+use gcnproof_files::{GraphFile, ModelFile};
+use serde_json::{Value, json};
+
+/// Nodes 0 and 1 are linked, 2 is alone; the first two have the attribute. Each adds up what it and its neighbours have, `h`; the margin of class 0 is
+/// `2h − b`: 4 − b for node 0, 2 − b after one change of an edge or one flip, −b after one of each.
+fn world(b: f64) -> (GraphFile, ModelFile) {
+    let graph = GraphFile {
+        adjacency: pattern(3, 3, |i, j| i + j == 1),
+        attributes: pattern(3, 1, |i, _| i < 2),
+        digest: "graph".into(),
+        ..GraphFile::default()
+    };
+    let layers = vec![layer(&[&[1.0]], &[0.0]), layer(&[&[1.0, -1.0]], &[0.0, b])];
+    (graph, ModelFile { layers, digest: "model".into(), ..ModelFile::default() })
+}
+
+fn header() -> Value {
+    json!({ "header": {
+        "version": 5, "attack": "flips_and_edge_changes", "graph": "graph", "model": "model",
+        "message_passing": ["sum+self", "identity"],
+        "edges": { "global": 1, "local": 1, "keep_one": false, "changes": { "kind": "change" } },
+        "flips": { "global": 1, "local": 1, "direction": "both" }, "classes": "predicted",
+    } })
+}
+
+fn robust(tree: Value) -> Value {
+    json!({ "node": { "id": 0, "class": 0, "claim": { "robust": [{ "class": 1, "tree": tree }] } } })
+}
+
+fn broken(edges: Value, flips: Value) -> Value {
+    json!({ "node": { "id": 0, "class": 0, "claim": { "non_robust": { "class": 1, "edges": edges, "flips": flips } } } })
+}
+
+/// Flips on the graph of the path by one leaf, beside prices of open changes.
+fn flips(mu: Value) -> Value {
+    json!({ "flips": { "tree": [{ "leaf": {} }], "carried": { "mu": mu } } })
+}
+
+fn judged(b: f64, header: &Value, line: &Value, question: Option<Attack>) -> Summary {
+    let (graph, model) = world(b);
+    let text = format!("{header}\n{line}\n{{\"end\":1}}\n");
+    let question = question.map(|attack| Question { nodes: Some(vec![0]), ..Question::new(attack) });
+    let message_passing = vec!["sum+self".into(), "identity".into()];
+    let options = Options { question, message_passing, ..Options::default() };
+    check(&graph, &model, &options, text.as_bytes(), |_| {})
+}
+
+fn reason(b: f64, header: &Value, line: &Value) -> Reason {
+    let summary = judged(b, header, line, None);
+    assert_eq!(summary.rejected, 1, "{summary}");
+    summary.rejections[0].fault.reason.clone()
+}
+
+fn asked(flips: u64, edges: u64) -> Attack {
+    let local = Local::Uniform(1);
+    let changes = Changes { kind: ChangeKind::Change, directed: false, candidates: None };
+    Attack::Joint(
+        BudgetStatement {
+            global: flips,
+            local: local.clone(),
+            direction: Direction::Both,
+            frozen_attributes: Vec::new(),
+        },
+        Removals { global: edges, local, keep_one: false, frozen: Vec::new(), changes: Some(changes) },
+    )
+}
+
+#[test]
+fn what_both_attackers_cannot_break_is_proved_and_nothing_else() {
+    let header = header();
+    let accepted = |b: f64, tree: Value| judged(b, &header, &robust(tree), None).accepted();
+    let leaf = || json!([{ "leaf": {} }]);
+    for b in [-1.0, 1.0, 0.0] {
+        // Only where the margin is 1 after one change of each kind.
+        let is_robust = b < 0.0;
+        assert_eq!(accepted(b, json!([flips(json!(2))])), is_robust);
+        assert_eq!(accepted(b, json!([flips(json!(0))])), is_robust);
+        assert_eq!(accepted(b, json!([{ "flips": { "tree": leaf() } }])), is_robust);
+        let after = json!([{ "edge": [0, 1], "tree": leaf() }]);
+        assert_eq!(accepted(b, json!([{ "flips": { "tree": leaf(), "after": after } }])), is_robust);
+        let both = json!([{ "edge": [0, 1], "tree": leaf() }, { "edge": [0, 2], "tree": leaf() }]);
+        assert_eq!(accepted(b, json!([{ "flips": { "tree": leaf(), "after": both } }])), is_robust);
+        let split = json!([{ "edge": [0, 1] }, { "flips": { "tree": leaf() } }, { "flips": { "tree": leaf() } }]);
+        assert_eq!(accepted(b, split), is_robust);
+        // The witness of both breaks the others, and no part of it does.
+        let witness = |edges: Value, flips: Value| judged(b, &header, &broken(edges, flips), None).accepted();
+        assert_eq!(witness(json!([[0, 1]]), json!([[0, 0]])), !is_robust);
+        assert!(!witness(json!([[0, 1]]), json!([])) && !witness(json!([]), json!([[0, 0]])));
+        // A flip of a node that is no longer linked, and one too many.
+        assert!(!witness(json!([[0, 1]]), json!([[1, 0]])));
+        assert!(matches!(reason(b, &header, &broken(json!([]), json!([[0, 0], [1, 0]]))), Reason::Budget));
+    }
+}
+
+#[test]
+fn leaves_that_say_too_little_are_refused() {
+    let header = header();
+    let leaf = || json!([{ "leaf": {} }]);
+    let why = |tree: Value| reason(-1.0, &header, &robust(tree));
+    // 3 is left after a flip, and the removal takes 2: a price of 3 is too high.
+    assert!(matches!(why(json!([flips(json!(3))])), Reason::Bound(_)));
+    assert!(matches!(why(json!([flips(json!(-1))])), Reason::HintSign(_)));
+    let after = |edges: &[[u32; 2]]| {
+        let after: Vec<Value> = edges.iter().map(|edge| json!({ "edge": edge, "tree": leaf() })).collect();
+        json!([{ "flips": { "tree": leaf(), "after": after } }])
+    };
+    assert!(matches!(why(after(&[[0, 2], [0, 1]])), Reason::EdgeOrder((0, 1))));
+    assert!(matches!(why(after(&[[0, 1], [0, 1]])), Reason::EdgeOrder((0, 1))));
+    // Not a change that matters to node 0.
+    assert!(matches!(why(after(&[[1, 2]])), Reason::NotFree((1, 2))));
+    for alone in [json!({ "listed": {} }), json!({ "carried": { "mu": 0 } }), json!({ "singles": {} })] {
+        assert!(matches!(why(json!([alone])), Reason::Leaf(_)));
+    }
+    let lists = json!([{ "flips": { "tree": leaf(), "carried": { "mu": 0, "lists": true } } }]);
+    assert!(matches!(why(lists), Reason::Leaf(_)));
+    let mut two = header.clone();
+    two["header"]["edges"]["global"] = json!(2);
+    assert!(matches!(reason(-1.0, &two, &robust(after(&[[0, 1]]))), Reason::Singles(2)));
+    // Trees over flips are whole trees.
+    assert!(matches!(why(json!([{ "flips": { "tree": [] } }])), Reason::Incomplete));
+    assert!(matches!(why(json!([{ "flips": { "tree": [{ "flip": [0, 0] }, { "leaf": {} }] } }])), Reason::Incomplete));
+}
+
+#[test]
+fn a_header_states_both_or_one() {
+    let line = robust(json!([flips(json!(2))]));
+    let refused = |change: &dyn Fn(&mut Value)| {
+        let mut changed = header();
+        change(&mut changed["header"]);
+        !judged(-1.0, &changed, &line, None).accepted()
+    };
+    assert!(!refused(&|_| ()));
+    assert!(refused(&|header| header["version"] = json!(4)));
+    assert!(refused(&|header| header["attack"] = json!("edge_changes")));
+    assert!(refused(&|header| header["attack"] = json!("edge_removals")));
+    assert!(refused(&|header| drop(header.as_object_mut().unwrap().remove("flips"))));
+    assert!(refused(&|header| {
+        header["attack"] = json!("edge_changes");
+        header["version"] = json!(4);
+    }));
+    // Proofs about edges alone have no leaves with flips, and no witnesses with them.
+    let mut alone = header();
+    (alone["header"]["version"], alone["header"]["attack"]) = (json!(4), json!("edge_changes"));
+    alone["header"].as_object_mut().unwrap().remove("flips");
+    assert!(matches!(reason(-1.0, &alone, &line), Reason::Leaf(_)));
+    assert!(matches!(reason(1.0, &alone, &broken(json!([[0, 1]]), json!([[0, 0]]))), Reason::Flip((0, 0))));
+}
+
+#[test]
+fn a_question_about_both_is_answered_by_proofs_about_both_alone() {
+    let (stated, line) = (header(), robust(json!([flips(json!(2))])));
+    let proved = |b: f64, line: &Value, attack: Attack| judged(b, &stated, line, Some(attack)).success();
+    assert!(proved(-1.0, &line, asked(1, 1)));
+    assert!(proved(-1.0, &line, asked(0, 1)) && proved(-1.0, &line, asked(1, 0)));
+    assert!(!proved(-1.0, &line, asked(1, 2)) && !proved(-1.0, &line, asked(2, 1)));
+    let Attack::Joint(of_flips, of_edges) = asked(1, 1) else { unreachable!() };
+    assert!(!proved(-1.0, &line, Attack::Flips(of_flips.clone(), None)));
+    assert!(!proved(-1.0, &line, Attack::Removals(of_edges.clone())));
+    let listed = Changes { candidates: Some(Candidates::Listed(vec![(0, 2)])), ..of_edges.kinds() };
+    assert!(proved(-1.0, &line, Attack::Joint(of_flips, Removals { changes: Some(listed), ..of_edges })));
+    // A witness answers if both of its parts are asked about.
+    let witness = broken(json!([[0, 1]]), json!([[0, 0]]));
+    assert!(proved(1.0, &witness, asked(1, 1)) && proved(1.0, &witness, asked(3, 2)));
+    assert!(!proved(1.0, &witness, asked(1, 0)) && !proved(1.0, &witness, asked(0, 1)));
+    // Nor do proofs about one of both answer for both.
+    let mut alone = header();
+    (alone["header"]["version"], alone["header"]["attack"]) = (json!(4), json!("edge_changes"));
+    alone["header"].as_object_mut().unwrap().remove("flips");
+    let listed = robust(json!([{ "listed": {} }]));
+    assert!(
+        judged(1.0, &alone, &listed, None).accepted() && !judged(1.0, &alone, &listed, Some(asked(0, 1))).success()
+    );
+}
