@@ -21,6 +21,8 @@ pub enum Area {
     Changes,
     /// Flipped attributes together with changed edges.
     Joint,
+    /// Attributes moved within ranges.
+    Ranges,
     /// One attack for the whole graph.
     Collective,
     /// Executions in float32 of described networks.
@@ -30,7 +32,7 @@ pub enum Area {
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 11] = [
+pub const AREAS: [Area; 12] = [
     Area::Flips,
     Area::Terms,
     Area::Rows,
@@ -42,6 +44,7 @@ pub const AREAS: [Area; 11] = [
     Area::Questions,
     Area::Graphs,
     Area::Joint,
+    Area::Ranges,
 ];
 
 impl Area {
@@ -56,6 +59,7 @@ impl Area {
             Area::Edges => "edges",
             Area::Changes => "changes",
             Area::Joint => "joint",
+            Area::Ranges => "ranges",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
             Area::Questions => "questions",
@@ -73,6 +77,7 @@ impl Area {
             Area::Edges => 20,
             Area::Changes => 16,
             Area::Joint => 8,
+            Area::Ranges => 12,
             Area::Collective => 16,
             Area::Deployed => 14,
             Area::Questions => 6,

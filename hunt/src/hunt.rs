@@ -20,6 +20,7 @@ use crate::keep::keep;
 use crate::player::{How, STOP, stopped};
 use crate::questions;
 use crate::random::Random;
+use crate::ranges;
 use crate::record::Record;
 use crate::shrink::shrink;
 use crate::solve::solve;
@@ -209,6 +210,17 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             for part in 0..20 {
                 let case = joint::case::generate(settings.seed, number * 20 + part);
                 records.extend(joint::look::look(&case, &mut random, counts.area(area)));
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
+        Area::Ranges => {
+            let mut records = Vec::new();
+            for part in 0..20 {
+                let (case, truths) = ranges::case::generate(settings.seed, number * 20 + part);
+                records.extend(ranges::look::look(&case, &truths, &mut random, counts.area(area)));
                 if stopped() {
                     break;
                 }

@@ -79,7 +79,7 @@ const LARGEST_HIDDEN: usize = 1 << 14;
 /// Weight layers, at most.
 pub const MOST_LAYERS: usize = 64;
 
-/// Iterations of cross entropy before a robust loss of modules that are no plain GCNs.
+/// Iterations of cross entropy before a robust loss of modules that are no plain GCNs with one hidden layer.
 const WARM_UP: usize = 150;
 
 /// Iterations of a stage, at most: more take years on any graph.
@@ -131,11 +131,12 @@ impl Settings {
         }
     }
 
-    /// The same for a network of other layers. What is no plain GCN begins with cross entropy: modules that start with
-    /// certificates in the loss become robust fastest by predicting one class for all nodes (docs/training.md).
+    /// The same for a network of other layers. What is no plain GCN, or has more than one hidden layer, begins with cross
+    /// entropy: modules that start with certificates in the loss become robust fastest by predicting one class for all
+    /// nodes (docs/training.md).
     pub fn with_layers(self, kind: LayerKind, layers: usize, skip: bool) -> Settings {
         let settings = Settings { kind, layers, skip, ..self };
-        if settings.is_plain() {
+        if settings.is_plain() && layers <= 2 {
             return settings;
         }
         let warm_up = if settings.loss.is_robust() { WARM_UP } else { 0 };

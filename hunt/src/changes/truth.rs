@@ -30,13 +30,17 @@ fn entry(rule: &str, receiver: usize, sender: usize) -> f64 {
     }
 }
 
-fn product(weights: &[f64], h: &[Exact], columns: usize, column: usize) -> Exact {
+/// One unit of what a row sends.
+pub fn product(weights: &[f64], h: &[Exact], columns: usize, column: usize) -> Exact {
     let terms = h.iter().enumerate().map(|(i, h)| h.times(&Exact::from_f64(weights[i * columns + column])));
     terms.fold(Exact::zero(), |sum, term| sum.plus(&term))
 }
 
-/// The logits of all nodes after some changes.
-pub fn logits(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Exact>> {
+/// The senders of each receiver with their entries.
+pub type Passing = Vec<Vec<(usize, Exact)>>;
+
+/// What is passed on after some changes, by layer and term.
+pub fn passing(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Passing>> {
     let nodes = case.nodes();
     // Who receives from whom.
     let mut linked: BTreeSet<(usize, usize)> = BTreeSet::new();
@@ -54,6 +58,39 @@ pub fn logits(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Exact>> {
             }
         }
     }
+    let of_rule = |rule: &&str| -> Passing {
+        let adds_self = matches!(*rule, "gcn" | "mean+self" | "sum+self");
+        let row = |v: usize| -> Vec<usize> {
+            match *rule {
+                "identity" => vec![v],
+                "pool-sum" | "pool-mean" => (0..nodes).filter(|&u| case.graph_of(u) as usize == v).collect(),
+                _ => (0..nodes).filter(|&u| linked.contains(&(v, u)) || (u == v && adds_self)).collect(),
+            }
+        };
+        let own = match *rule {
+            "poly(sum;1.25,1)" => Some(1.25),
+            "poly(sum;-0.5,1.0,0)" => Some(-0.5),
+            _ => None,
+        };
+        let sizes: Vec<usize> = (0..nodes).map(|v| row(v).len()).collect();
+        let senders = |v: usize| {
+            let looped = linked.contains(&(v, v));
+            let with_own = row(v).into_iter().chain(own.filter(|_| !looped).map(|_| v));
+            let entry = |u: usize| match own.filter(|_| u == v) {
+                Some(own) => Exact::from_f64(if looped { own + 1.0 } else { own }),
+                None => Exact::from_f64(entry(rule, sizes[v], sizes[u])),
+            };
+            with_own.map(|u| (u, entry(u))).collect()
+        };
+        (0..nodes).map(senders).collect()
+    };
+    case.rules.iter().map(|rules| rules.iter().map(of_rule).collect()).collect()
+}
+
+/// The logits of all nodes after some changes.
+pub fn logits(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Exact>> {
+    let nodes = case.nodes();
+    let passing = passing(case, changes);
     let one = Exact::from_f64(1.0);
     let mut h: Vec<Vec<Exact>> = (0..nodes)
         .map(|v| {
@@ -66,32 +103,12 @@ pub fn logits(case: &ChangeCase, changes: &[Ends]) -> Vec<Vec<Exact>> {
         let (columns, inputs) = (layer.weight.columns, layer.weight.rows / case.rules[at].len());
         let mut next: Vec<Vec<Exact>> =
             (0..nodes).map(|_| layer.bias.iter().map(|&b| Exact::from_f64(b)).collect()).collect();
-        for (term, &rule) in case.rules[at].iter().enumerate() {
+        for (term, passing) in passing[at].iter().enumerate() {
             let weights = &layer.weight.values[term * inputs * columns..][..inputs * columns];
-            let adds_self = matches!(rule, "gcn" | "mean+self" | "sum+self");
-            let row = |v: usize| -> Vec<usize> {
-                match rule {
-                    "identity" => vec![v],
-                    "pool-sum" | "pool-mean" => (0..nodes).filter(|&u| case.graph_of(u) as usize == v).collect(),
-                    _ => (0..nodes).filter(|&u| linked.contains(&(v, u)) || (u == v && adds_self)).collect(),
-                }
-            };
-            let sizes: Vec<usize> = (0..nodes).map(|v| row(v).len()).collect();
-            for v in 0..nodes {
-                let own = match rule {
-                    "poly(sum;1.25,1)" => Some(1.25),
-                    "poly(sum;-0.5,1.0,0)" => Some(-0.5),
-                    _ => None,
-                };
-                let with_own = row(v).into_iter().chain(own.filter(|_| !linked.contains(&(v, v))).map(|_| v));
-                for u in with_own {
-                    let looped = linked.contains(&(v, v));
-                    let a = match own.filter(|_| u == v) {
-                        Some(own) => Exact::from_f64(if looped { own + 1.0 } else { own }),
-                        None => Exact::from_f64(entry(rule, sizes[v], sizes[u])),
-                    };
-                    for (j, sum) in next[v].iter_mut().enumerate() {
-                        *sum = sum.plus(&product(weights, &h[u], columns, j).times(&a));
+            for (units, senders) in next.iter_mut().zip(passing) {
+                for (u, a) in senders {
+                    for (j, sum) in units.iter_mut().enumerate() {
+                        *sum = sum.plus(&product(weights, &h[*u], columns, j).times(a));
                     }
                 }
             }

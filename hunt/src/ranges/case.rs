@@ -1,0 +1,127 @@
+//! A graph with numbers as attributes, a network and ranges, as plain data.
+
+use gcnproof::Ranges;
+use gcnproof_files::{GraphFile, SparseMatrix};
+
+use crate::case::pattern;
+use crate::changes::case::{ChangeCase, generate as changes};
+use crate::exact::Exact;
+use crate::joint::case::Entry;
+use crate::random::Random;
+use crate::ranges::truth::{RangeTruth, truths};
+
+/// A case.
+#[derive(Clone, Debug)]
+pub struct RangeCase {
+    /// Graph and network; which edges may be changed there is left aside.
+    pub changes: ChangeCase,
+    /// The attributes of each node.
+    pub values: Vec<Vec<f64>>,
+    pub ranges: Ranges,
+    pub global: usize,
+    pub local: Vec<usize>,
+    /// Attributes that stay.
+    pub frozen: Vec<u32>,
+}
+
+/// The case of a seed and a number, with what is true of it.
+pub fn generate(seed: u64, number: u64) -> (RangeCase, Vec<RangeTruth>) {
+    let random = &mut Random::new(seed ^ 0x4a96, number);
+    let changes = changes(seed, number);
+    let (nodes, columns) = (changes.nodes(), changes.graph.attributes.columns);
+    let uniform = random.percent(50).then(|| random.pick(&[0, 1, 1, 2, 1_000]));
+    let local = (0..nodes).map(|_| uniform.unwrap_or_else(|| random.pick(&[0, 1, 1, 2]))).collect();
+    let frozen = (0..columns as u32).filter(|_| random.percent(8)).collect();
+    let grid = random.pick(&[0.5, 0.25, 0.1, 0.0]);
+    let mut number = || match random.below(4) {
+        0 => 0.0,
+        _ if grid == 0.0 => 3.0 * random.unit() - 1.5,
+        _ => random.between(-6, 6) as f64 * grid,
+    };
+    let has = |n: usize, d: usize| f64::from(u8::from(changes.graph.attributes.contains(n, d as u32)));
+    let mut values: Vec<Vec<f64>> = (0..nodes).map(|_| (0..columns).map(|_| number()).collect()).collect();
+    if random.percent(20) {
+        values = (0..nodes).map(|n| (0..columns).map(|d| has(n, d)).collect()).collect();
+    }
+    let ranges = match random.below(5) {
+        0 | 1 => Ranges::Ball(random.pick(&[0.0, 0.125, 0.1, 0.3, 1.0])),
+        _ => {
+            let column = |d: usize| values.iter().map(move |row| row[d]);
+            let mut beyond = || random.pick(&[0.0, 0.0, 0.25, 0.1, 1.0]);
+            let low = (0..columns).map(|d| column(d).fold(f64::INFINITY, f64::min) - beyond()).collect();
+            let high = (0..columns).map(|d| column(d).fold(f64::NEG_INFINITY, f64::max) + beyond()).collect();
+            Ranges::Between { low, high }
+        }
+    };
+    let mut case = RangeCase { changes, values, ranges, global: random.pick(&[0, 1, 1, 2, 2, 3]), local, frozen };
+    loop {
+        match truths(&case) {
+            Some(truths) => return (case, truths),
+            None => case.global = case.global.saturating_sub(1),
+        }
+    }
+}
+
+impl RangeCase {
+    /// The graph file.
+    ///
+    /// # Errors
+    /// If the file has no such numbers.
+    pub fn graph(&self) -> Result<GraphFile, String> {
+        let file = &self.changes.graph;
+        let columns = file.attributes.columns;
+        let nonzero = |row: &Vec<f64>| (0..columns as u32).filter(|&d| row[d as usize] != 0.0).collect();
+        let places = pattern(columns, &self.values.iter().map(nonzero).collect::<Vec<Vec<u32>>>());
+        let matrix = SparseMatrix {
+            rows: self.values.len(),
+            columns,
+            offsets: places.offsets.clone(),
+            indices: places.indices.clone(),
+            values: self.values.iter().flatten().copied().filter(|&x| x != 0.0).collect(),
+        };
+        let plain = GraphFile { attributes: places, ..file.clone() };
+        plain.valued(matrix).map_err(|place| format!("{place:?} is no attribute"))
+    }
+
+    /// The ends of an entry's range.
+    pub fn range(&self, (node, attribute): Entry) -> [Exact; 2] {
+        let x = Exact::from_f64(self.values[node as usize][attribute as usize]);
+        match &self.ranges {
+            Ranges::Ball(radius) => [-1.0, 1.0].map(|side| x.plus(&Exact::from_f64(side * radius))),
+            Ranges::Between { low, high } => [low, high].map(|limits| Exact::from_f64(limits[attribute as usize])),
+        }
+    }
+
+    /// May these different entries be moved together?
+    pub fn admits(&self, entries: &[Entry]) -> bool {
+        let at = |node: u32| entries.iter().filter(|entry| entry.0 == node).count();
+        let may =
+            |&(node, attribute): &Entry| at(node) <= self.local[node as usize] && !self.frozen.contains(&attribute);
+        entries.len() <= self.global && entries.iter().all(may)
+    }
+
+    /// All admissible sets of entries to which none can be added.
+    pub fn sets(&self) -> Vec<Vec<Entry>> {
+        let columns = self.changes.graph.attributes.columns as u32;
+        let entries = (0..self.changes.nodes() as u32).flat_map(|n| (0..columns).map(move |d| (n, d)));
+        let movable = |&entry: &Entry| {
+            let [low, high] = self.range(entry);
+            low.compare(&high).is_lt()
+        };
+        let entries: Vec<Entry> = entries.filter(movable).collect();
+        let mut all: Vec<Vec<Entry>> = vec![Vec::new()];
+        for &entry in &entries {
+            for at in 0..all.len() {
+                let larger = [all[at].as_slice(), &[entry]].concat();
+                if self.admits(&larger) {
+                    all.push(larger);
+                }
+            }
+        }
+        let more = |set: &Vec<Entry>, entry: &Entry| {
+            !set.contains(entry) && self.admits(&[set.as_slice(), &[*entry]].concat())
+        };
+        all.retain(|set| !entries.iter().any(|entry| more(set, entry)));
+        all
+    }
+}
