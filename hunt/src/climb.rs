@@ -122,7 +122,10 @@ impl Climb<'_> {
             for &(n, a) in &self.rules.operators[0][node] {
                 for attribute in 0..self.rules.case.attributes() {
                     let flip = (n, attribute);
-                    if !self.rules.permits(flip) || self.path.made.contains(&flip) || self.path.spared.contains(&flip) {
+                    if !self.rules.permits(flip.0, flip.1)
+                        || self.path.made.contains(&flip)
+                        || self.path.spared.contains(&flip)
+                    {
                         continue;
                     }
                     let weight = self.rules.case.layers()[0].weight.get(attribute, unit);
@@ -219,7 +222,7 @@ impl Climb<'_> {
                     nodes.push(json!([n, spell(&price(random))]));
                 }
                 for attribute in 0..self.rules.case.attributes() {
-                    if self.rules.permits((n, attribute)) && random.percent(20) {
+                    if self.rules.permits(n, attribute) && random.percent(20) {
                         flips.push(json!([n, attribute, spell(&price(random))]));
                     }
                 }

@@ -200,7 +200,7 @@ impl Rules<'_> {
             for flip in self.free(n, left, path) {
                 let mut loss = zero();
                 for (unit, (plus, minus)) in sums.iter().enumerate() {
-                    let sent = self.sent(flip, unit);
+                    let sent = self.sent(flip.0, flip.1, unit);
                     let slope = if sent.sign() == Ordering::Greater { plus } else { minus };
                     loss = loss.plus(&sent.times(slope).negated());
                 }
@@ -247,7 +247,7 @@ impl Rules<'_> {
             bend.nodes.keys().try_for_each(node)?;
             for flip in bend.flips.keys() {
                 node(&flip.0)?;
-                if !self.permits(*flip) {
+                if !self.permits(flip.0, flip.1) {
                     return Err(format!("a price of flip {flip:?}, which is not permitted"));
                 }
             }

@@ -76,7 +76,7 @@ fn split(rules: &Rules, target: usize, path: &Path, random: &mut Random) -> Opti
                 continue;
             }
             let flip = (nodes[random.below(nodes.len())], random.below(rules.case.attributes()));
-            if rules.permits(flip) && !path.made.contains(&flip) && !path.spared.contains(&flip) {
+            if rules.permits(flip.0, flip.1) && !path.made.contains(&flip) && !path.spared.contains(&flip) {
                 first.spared.insert(flip);
                 second.made.insert(flip);
                 return Some((json!({ "flip": [flip.0, flip.1] }), first, second));

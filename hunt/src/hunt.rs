@@ -219,7 +219,7 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
         Area::Ranges => {
             let mut records = Vec::new();
             for part in 0..20 {
-                let (case, truths) = ranges::case::generate(settings.seed, number * 20 + part);
+                let (case, truths) = ranges::generate::generate(settings.seed, number * 20 + part);
                 records.extend(ranges::look::look(&case, &truths, &mut random, counts.area(area)));
                 if stopped() {
                     break;

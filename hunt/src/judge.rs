@@ -87,7 +87,7 @@ impl Rules<'_> {
                     let ids = value.as_array().filter(|ids| ids.len() == 2).ok_or("not a flip")?;
                     let flip = (index(&ids[0])?, index(&ids[1])?);
                     let fresh = !path.made.contains(&flip) && !path.spared.contains(&flip);
-                    if !fresh || !self.permits(flip) || !slice[1].contains(&flip.0) {
+                    if !fresh || !self.permits(flip.0, flip.1) || !slice[1].contains(&flip.0) {
                         return Err(format!("a split on the flip {flip:?}"));
                     }
                     first.spared.insert(flip);

@@ -110,10 +110,10 @@ impl<'a> Rules<'a> {
     }
 
     /// May the entry be flipped?
-    pub fn permits(&self, flip: (usize, usize)) -> bool {
-        flip.0 < self.case.nodes()
-            && flip.1 < self.case.attributes()
-            && self.case.budget.permits(flip.0, flip.1, self.present(flip.0, flip.1))
+    pub fn permits(&self, node: usize, attribute: usize) -> bool {
+        node < self.case.nodes()
+            && attribute < self.case.attributes()
+            && self.case.budget.permits(node, attribute, self.present(node, attribute))
     }
 
     /// The budget on the path; `None` if it is overspent.
@@ -137,13 +137,15 @@ impl<'a> Rules<'a> {
             return Vec::new();
         }
         let flips = (0..self.case.attributes()).map(|attribute| (node, attribute));
-        flips.filter(|flip| self.permits(*flip) && !path.made.contains(flip) && !path.spared.contains(flip)).collect()
+        flips
+            .filter(|flip| self.permits(flip.0, flip.1) && !path.made.contains(flip) && !path.spared.contains(flip))
+            .collect()
     }
 
     /// `v_nd W(1)_dj`.
-    pub(crate) fn sent(&self, flip: (usize, usize), unit: usize) -> Exact {
-        let weight = self.weight(1, flip.1, unit);
-        if self.present(flip.0, flip.1) { weight.negated() } else { weight.clone() }
+    pub(crate) fn sent(&self, node: usize, attribute: usize, unit: usize) -> Exact {
+        let weight = self.weight(1, attribute, unit);
+        if self.present(node, attribute) { weight.negated() } else { weight.clone() }
     }
 
     /// The pre-activation of layer 2 at `X'`.
@@ -181,7 +183,9 @@ impl<'a> Rules<'a> {
         let mut changes = Vec::new();
         for &(n, a) in &self.operators[0][node] {
             let a = Exact::from_f64(a);
-            changes.extend(self.free(n, left, path).into_iter().map(|flip| (flip, a.times(&self.sent(flip, unit)))));
+            changes.extend(
+                self.free(n, left, path).into_iter().map(|flip| (flip, a.times(&self.sent(flip.0, flip.1, unit)))),
+            );
         }
         changes
     }

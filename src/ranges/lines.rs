@@ -31,9 +31,11 @@ impl UnitLines {
         UnitLines { bounds, slopes, prices }
     }
 
-    /// The slope with the smaller triangle.
+    /// The slope with the smaller triangle; 0 where both are alike but for roundings, so that the checker, which rounds in another way, takes
+    /// the same one.
     pub(crate) fn usual_slope(z: &Span) -> f64 {
-        if z.hi > -z.lo { 1.0 } else { 0.0 }
+        const CLEARLY: f64 = 1.0 - 1.0 / 1_048_576.0;
+        if CLEARLY * z.hi > -z.lo { 1.0 } else { 0.0 }
     }
 
     /// The same with slopes that are multiples of a power of two, and prices of so many bits.

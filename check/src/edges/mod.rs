@@ -40,8 +40,8 @@ pub(crate) use line::{
     CarriedPrices, EdgeAttack, EdgeClaim, EdgeClassProof, EdgeHeader, EdgeLine, EdgeNodeProof, EdgeStep, EdgeWitness,
     FlippedLeaf, Removals, longest_header, most_candidates,
 };
-pub(crate) use statement::{EdgeStatement, require_other_edges};
 pub use statement::EdgeStatement as Statement;
+pub(crate) use statement::{EdgeStatement, require_other_edges};
 
 /// The lines of a file by their short names, for those who have no other kind of proofs at hand.
 pub mod format {

@@ -241,8 +241,7 @@ impl<'a> JointChecker<'a> {
         let mut effects = effects(path, &sizes, pair.node, pair.classes, prices.back, beside, meter)?;
         effects.retain(|&place, _| apart.binary_search(&open[place].edge).is_err());
         let lost = paid(path, open, &effects, prices)?;
-        let above = Dyadic::from_bits(lost.upper.to_f64().to_bits());
-        above.ok_or(Reason::Bound(Interval { lower: -lost.upper, upper: -lost.lower }))
+        lost.upper.exact().ok_or(Reason::Bound(Interval { lower: -lost.upper, upper: -lost.lower }))
     }
 }
 

@@ -252,6 +252,11 @@ impl Up {
         self.0
     }
 
+    /// The same as an exact number, if it is finite.
+    pub(crate) fn exact(self) -> Option<Dyadic> {
+        Dyadic::from_bits(self.0.to_bits())
+    }
+
     pub(crate) fn plus(self, other: Up) -> Up {
         Up(-sum_below(-self.0, -other.0))
     }

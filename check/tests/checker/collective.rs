@@ -17,7 +17,7 @@ use world::{Case, Losses, ONE, Truth};
 /// smaller one than exact numbers.
 #[test]
 fn what_is_shown_is_never_below_the_truth() {
-    let counts = (0..2_500u64).into_par_iter().map(|seed| {
+    let counts = (0..700u64).into_par_iter().map(|seed| {
         let mut random = Random::new(seed);
         let case = Case::random(&mut random);
         let truth = case.truth();
@@ -60,7 +60,7 @@ fn what_is_shown_is_never_below_the_truth() {
     });
     let counts = counts.reduce(|| [0; 6], |a, b| std::array::from_fn(|at| a[at] + b[at]));
     println!("[cases, below all, tight, tight above 0, floats as good, of] = {counts:?}");
-    assert!(counts[1] > 600 && counts[2] > 300 && counts[3] > 60, "{counts:?}");
+    assert!(counts[1] > 160 && counts[2] > 80 && counts[3] > 16, "{counts:?}");
     assert!(counts[4] * 100 > counts[5] * 95, "{counts:?}");
 }
 
@@ -153,7 +153,7 @@ fn by_definition(case: &Case, truth: &Truth, lines: &[Line], claim: &Claim) -> u
 /// Without any rounding the number shown is the one of the definition: nothing is lost and nothing is won.
 #[test]
 fn what_is_shown_is_what_the_definition_says() {
-    let counts = (0..8_000u64).into_par_iter().map(|seed| {
+    let counts = (0..2_500u64).into_par_iter().map(|seed| {
         let mut random = Random::new(seed + 50_000_000);
         let case = Case::plain(&mut random);
         let truth = case.truth();
@@ -269,7 +269,7 @@ fn assert_true(case: &Case, summary: &Summary, context: &str) -> bool {
 /// Files that are changed here and there: a claim that is accepted is true.
 #[test]
 fn tampered_files_are_accepted_only_where_the_claim_is_true() {
-    let counts = (0..8_000u64).into_par_iter().map(|seed| {
+    let counts = (0..2_000u64).into_par_iter().map(|seed| {
         let mut random = Random::new(seed + 70_000_000);
         let case = Case::random(&mut random);
         let truth = case.truth();
@@ -311,13 +311,13 @@ fn tampered_files_are_accepted_only_where_the_claim_is_true() {
     });
     let counts = counts.reduce(|| [0; 3], |a, b| std::array::from_fn(|at| a[at] + b[at]));
     println!("[tampered, claim accepted, whole file accepted] = {counts:?}");
-    assert!(counts[1] > 800 && counts[0] - counts[1] > 2_000, "{counts:?}");
+    assert!(counts[1] > 200 && counts[0] - counts[1] > 500, "{counts:?}");
 }
 
 /// Changed bytes: no harm, whatever they are.
 #[test]
 fn changed_bytes_do_no_harm() {
-    (0..3_000u64).into_par_iter().for_each(|seed| {
+    (0..800u64).into_par_iter().for_each(|seed| {
         let mut random = Random::new(seed + 80_000_000);
         let case = Case::random(&mut random);
         let truth = case.truth();

@@ -82,7 +82,7 @@ impl Vertex {
     }
 
     /// The point of the segment to another one at which a number is 0 that has different signs at both ends.
-    fn cut(&self, other: &Vertex, (node, unit): (usize, usize)) -> Vertex {
+    fn cut(&self, other: &Vertex, node: usize, unit: usize) -> Vertex {
         let (here, there) = (&self.rows[node][unit], &other.rows[node][unit]);
         let [own, its] =
             if here.sign().is_gt() { [there.negated(), here.clone()] } else { [there.clone(), here.negated()] };
@@ -167,7 +167,7 @@ impl Cutter<'_> {
             for unit in (0..simplex[0].rows[node].len()).filter(|&j| !linear.get(j).copied().unwrap_or(false)) {
                 let with = |sign: Ordering| simplex.iter().position(|vertex| vertex.rows[node][unit].sign() == sign);
                 if let (Some(above), Some(below)) = (with(Ordering::Greater), with(Ordering::Less)) {
-                    let cut = simplex[above].cut(&simplex[below], (node, unit));
+                    let cut = simplex[above].cut(&simplex[below], node, unit);
                     for end in [above, below] {
                         let mut part = simplex.clone();
                         part[end] = cut.clone();

@@ -15,9 +15,11 @@ impl Interval {
         [Interval { lower: Down(slope), upper: Up(slope) }, Interval { lower: Down(intercept.0), upper: intercept }]
     }
 
-    /// The slope of a line below a unit where no other is stated: 1 where more of the interval lies above 0 than below.
+    /// The slope of a line below a unit where no other is stated: 1 where clearly more of the interval lies above 0 than below. Intervals that
+    /// are symmetric but for roundings have one slope, however they were rounded.
     pub(crate) fn usual_slope(self) -> Interval {
-        Interval::from(if self.upper.0 > -self.lower.0 { Stored::ONE } else { Stored::ZERO })
+        const CLEARLY: f64 = 1.0 - 1.0 / 1_048_576.0;
+        Interval::from(if CLEARLY * self.upper.0 > -self.lower.0 { Stored::ONE } else { Stored::ZERO })
     }
 }
 
