@@ -140,7 +140,8 @@ impl Settings {
             return settings;
         }
         let warm_up = if settings.loss.is_robust() { WARM_UP } else { 0 };
-        Settings { warm_up, bias_spread: 0.0, ..settings }
+        let bias_spread = if settings.is_plain() { settings.bias_spread } else { 0.0 };
+        Settings { warm_up, bias_spread, ..settings }
     }
 
     /// Is the network a plain GCN, whose file needs no description?
