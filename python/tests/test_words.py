@@ -61,7 +61,7 @@ def _grouped(graph):
         (lambda v: v.certify(1, 1, resume=True), "resume=True without a file"),
         (lambda v: v.certify(1, 1, force=True), "force=True without a file"),
         (lambda v: v.certify(1, 1, out="rows.csv", resume=True, force=True), "contradict each other"),
-        (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph)), r"rows are pairs of ids \(m × 2\).*\.T"),
+        (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph).tolist()), r"rows are pairs of ids \(m × 2\).*\.T"),
         (lambda v: v.certify(E=1, freeze_edges=[(0, 0)]), "freeze_edges: 0–0 cannot be frozen: an edge has two different ends.*\n  help: freeze edges that the graph has"),
         (lambda v: v.certify(1, "1%"), "q='1%': a text\n  help: say q=0.01"),
         (lambda v: v.certify("12", 1), "Q='12': a text\n  help: give the number: 12"),
@@ -208,6 +208,24 @@ def test_remedies_of_attributes_lead_to_an_answer(verifier, attributes):
             gcnproof.certify(network, graph, attack, **QUIET)
         named = re.findall(r"(?:give|or) ([A-Z]\w+)\(", caught.value.help)
         assert named and set(named) <= set(decided), (name, caught.value.help)
+
+
+@pytest.mark.parametrize("name", ["candidates", "freeze_edges"])
+def test_two_by_two_is_no_guess(verifier, name):
+    """Two columns of an edge_index look like two pairs: the remedies say which of them is meant, and the answers differ."""
+    absent, present = (np.argwhere(np.triu(verifier.graph.adjacency.toarray() == there, 1)) for there in (0, 1))
+    free = absent if name == "candidates" else present
+    given = np.array([free[0], next(pair for pair in free if not set(pair) & set(free[0]))]).T
+
+    def certify(edges):
+        return verifier.certify(Edges(**{"insert" if name == "candidates" else "remove": 1, name: edges}), **QUIET)
+
+    words = rf"{name} is 2 × 2: an edge_index, or two pairs\?\n  help: give a list of pairs: .*{name}\)?.T.tolist\(\) of an edge_index.*{name}\)?.tolist\(\) of pairs"
+    for edges in (given, list(given), tuple(given)):
+        with pytest.raises(gcnproof.InputError, match=words):
+            certify(edges)
+    assert certify(given.T.tolist()).verdict.tolist() == certify([tuple(pair) for pair in given.T]).verdict.tolist()
+    assert len(certify(given[:, :1])) == len(certify(given.T[:1])) == verifier.graph.node_count
 
 
 def test_what_is_said_of_graphs():
