@@ -10,6 +10,7 @@ import pytest
 from conftest import small
 
 import gcnproof
+from gcnproof import Edges, Flips
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
 pyg = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
@@ -38,28 +39,43 @@ class Net(torch.nn.Module):
         return self.second(self.first(x, edge_index).relu(), edge_index)
 
 
-@pytest.mark.parametrize(("make", "names"), [(lambda: SGConv(6, 3, K=2, cached=True), ["model (SGConv)"]), (lambda: Net(cached=True), ["model.first (GCNConv)", "model.second (GCNConv)"])])
-def test_layers_with_a_cache_are_named(make, names):
-    torch.manual_seed(0)
+def _replayed(model, results, data):
+    """Which nodes with a witness keep their class where the module itself runs on it."""
+    with torch.no_grad():
+        made = {node: results.apply(node) for node in results.node[results.verdict == "non_robust"].tolist()}
+        found = {node: model(*((data.x, one) if one.dtype == torch.long else (one, data.edge_index))) for node, one in made.items()}
+    assert found
+    return [int(logits[node].argmax()) == results[node].predicted for node, logits in found.items()]
+
+
+@pytest.mark.parametrize(
+    ("make", "attack", "told", "answers"),
+    [
+        (lambda: SGConv(6, 3, K=1, cached=True), Flips(Q=4, q=2), [("model (SGConv)", "a witness is replayed")], True),
+        (lambda: SGConv(6, 3, K=1, cached=True), Edges(remove=4), [("model (SGConv)", "a witness is replayed")], True),
+        (lambda: Net(cached=True), Flips(Q=4, q=2), [], False),
+        (lambda: Net(cached=True), Edges(remove=4), [(f"model.{name} (GCNConv)", "changed edges are replayed") for name in ("first", "second")], True),
+    ],
+)
+def test_layers_with_a_cache_are_named_where_it_answers(make, attack, told, answers):
+    """Layers keep what they have propagated, or the edges alone: then flips are replayed rightly, and nothing is said."""
+    torch.manual_seed(2)
     model, data = make().eval(), graph(7)
     with torch.no_grad():
         for bias in [one for name, one in model.named_parameters() if "bias" in name]:
             bias.zero_()
         model(data.x, data.edge_index)
-    with pytest.warns(gcnproof.GcnproofWarning, match="cached=True") as told:
-        results = gcnproof.certify(model, data, Q=4, q=2, complete=True, **QUIET)
-    said = [str(one.message) for one in told if "cached=True" in str(one.message)]
-    assert [one.split(" has ")[0] for one in said] == names
-    assert {str(one.filename) for one in told} == {__file__}
-    if names == ["model (SGConv)"]:
-        broken = results.node[results.verdict == "non_robust"]
-        with torch.no_grad():
-            kept = [int(model(results.apply(node), data.edge_index)[node].argmax()) == results[node].predicted for node in broken]
-        assert len(broken) and all(kept), "the cache answers"
-    without = Net()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        results = gcnproof.certify(model, data, attack, complete=True, **QUIET)
+    said = [one for one in found if "cached=True" in str(one.message)]
+    assert [str(one.message).split(" has ")[0] for one in said] == [name for name, _ in told]
+    assert all(words in str(one.message) for one, (_, words) in zip(said, told))
+    assert {str(one.filename) for one in found} <= {__file__}
+    assert all(_replayed(model, results, data)) if answers else not any(_replayed(model, results, data))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gcnproof.certify(without, data, Q=1, q=1, **QUIET)
+        gcnproof.certify(Net(), data, attack, **QUIET)
 
 
 def test_a_verifier_reads_a_module_once_and_call_goes_everywhere(tmp_path):

@@ -55,14 +55,14 @@ class Reading:
         return graph
 
 
-def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False, real: bool = False) -> Reading:
-    """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
+def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False, real: bool = False, edges: bool = False) -> Reading:
+    """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters; `edges`: they may be attacked."""
     from .inputs import check_call, read_data, warn_of_caches, warn_of_precision
 
     if call is not None:
         check_call(call)
     inputs = read_data(data, directed, real)
-    warn_of_caches(model)
+    warn_of_caches(model, edges)
     warn_of_precision(model)
     return _read(model, inputs, call, traced)
 
@@ -123,7 +123,7 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
     from .native import evaluator
     from .rewired import changed, check_same, drawn
 
-    first = read(model, data, call, real=True)
+    first = read(model, data, call, real=True, edges=True)
     arcs = adjacency_of(first.inputs.data, first.inputs.adjacency.shape[0], directed=True)
     one_way = bool((arcs != arcs.T).nnz)
     if one_way and attack.directed:
@@ -173,7 +173,7 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     with a warning (`graph.normalised`).
     """
     whole(seed, "seed", "")
-    reading = read(model, data, call, directed=switch(directed, "directed"), real=switch(real, "real"))
+    reading = read(model, data, call, directed=switch(directed, "directed"), real=switch(real, "real"), edges=True)
     graph = reading.compared_graph(seed)
     reading.network.edges = _holds(model, reading, call)
     return graph, reading.network

@@ -341,15 +341,17 @@ def is_double(model: Any) -> bool:
     return kinds == {torch.float64}
 
 
-def warn_of_caches(model: Any) -> None:
-    """Warns of layers that answer from their last run: a witness replayed in them seems to change nothing."""
+def warn_of_caches(model: Any, edges: bool) -> None:
+    """Warns of layers that answer from their last run: a witness replayed in them seems to change nothing. `edges`: may edges be attacked?"""
     for path, part in model.named_modules() if isinstance(model, torch.nn.Module) else ():
-        if getattr(part, "cached", False) is True:
-            what = "propagated attributes" if hasattr(part, "_cached_x") or hasattr(part, "_cached_h") else "normalised edges"
+        attributes = hasattr(part, "_cached_x") or hasattr(part, "_cached_h")
+        if getattr(part, "cached", False) is True and (attributes or edges):
+            what = "propagated attributes" if attributes else "normalised edges"
+            replayed = "a witness is" if attributes else "changed edges are"
             name = f"model.{path}" if path else "model"
             warn(
                 f"{name} ({type(part).__name__}) has cached=True: after its first run it computes with the {what} of that run, so that your "
-                f"module keeps its class where a witness is replayed. Verdicts are those of the module without its cache; set {name}.cached = False, and "
+                f"module keeps its class where {replayed} replayed. Verdicts are those of the module without its cache; set {name}.cached = False, and "
                 "make the module anew or clear its cache, before you replay"
             )
 
