@@ -32,6 +32,13 @@ class Polynomial:
         return f"Polynomial({_words(self.base)}, {np.ravel(self.coefficients).tolist()})"
 
 
+def recomputed(operator: Any) -> bool:
+    """Is an operator known where edges change? Of polynomials, that is GIN's alone."""
+    if not isinstance(operator, Polynomial):
+        return isinstance(operator, str)
+    return isinstance(operator.base, str) and operator.base == "sum" and [float(c) for c in operator.coefficients][1:] == [1.0]
+
+
 @dataclass(eq=False)
 class Term:
     """A part of a layer: `operator` · H(`source`) · `weight`.

@@ -14,7 +14,7 @@ from . import _native
 from .arguments import is_path, whole
 from .errors import InputError, InvalidAttributes, pythonic, warn
 from .graph import ONE_WAY, Graph, _array
-from .network import Network, _matrix
+from .network import Network, _matrix, recomputed
 from .scope import TAKES, instead
 
 
@@ -259,6 +259,13 @@ class Subject:
                     "give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges, edges of one direction and other normalisations make "
                     "matrices. Of one direction: give the module itself, or from_pyg(model, data, directed=True), and say Edges(…, directed=True)",
                 )
+            for term in layer.terms:
+                if self.model.edges and not recomputed(term.operator):
+                    raise InputError(
+                        f"layer {layer.name!r} passes messages by {term.operator}, which cannot be recomputed when edges change",
+                        "give a network whose operators are gcn, gcn-self, mean, mean+self, sum, sum+self or Polynomial('sum', [a, 1]); several hops are layers one behind the other, with "
+                        "activation='none', and a factor belongs to the weights",
+                    )
 
 
 def _remedy(error: InputError, swapped: str, expected: str) -> str | None:

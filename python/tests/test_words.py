@@ -685,6 +685,7 @@ def test_warnings_have_the_words_of_python():
 
     note = "Train for a smaller -Q or -q, with more labelled nodes (--split), or with a longer --warm-up; `gcnproof check --class labels`"
     assert pythonic(note) == "Train for a smaller Q or q, with more labelled nodes (split), or with a longer warm_up; `gcnproof check --class labels`"
+    assert pythonic("give a model, or --message-passing, with rules") == "give a model with rules"
     assert pythonic("2-Q, a -- b, x-q") == "2-Q, a -- b, x-q"
     assert pythonic("overwrite by `--force`, --class labels, --bounds-only, --class") == "overwrite by `force=True`, class_='labels', complete=False, class_"
     assert pythonic("(`mkdir -p a`), `gcnproof study … --out DIR` or --freeze-nodes") == "(`mkdir -p a`), `gcnproof study … --out DIR` or freeze_nodes"

@@ -121,7 +121,7 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
     from .comparison import Own
     from .inputs import adjacency_of, copied
     from .native import evaluator
-    from .rewired import changed, check_same, drawn
+    from .rewired import changed, check_hops, check_same, drawn
 
     first = read(model, data, call, real=True, edges=True)
     arcs = adjacency_of(first.inputs.data, first.inputs.adjacency.shape[0], directed=True)
@@ -138,6 +138,7 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
     isolates = removes and not attack.keep_one_edge
     one, two = (_read(model, drawn(base, random, isolates), call, rewired=True) for _ in range(2))
     check_same(one.network, two.network)
+    check_hops(one.network)
     reading = replace(first, network=one.network, arrays=one.arrays)
     graph = reading.compared_graph()
     for count in sorted({1, max(1, int(attack._most or 0))}):

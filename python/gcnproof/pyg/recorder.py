@@ -20,7 +20,7 @@ from ..network import Network
 from ..normalisation import Division
 from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
 from .changes import change
-from .forms import DIVIDED, Diagonal, Form, Layers
+from .forms import DIVIDED, Form, Layers
 from .functions import FUNCTIONS, PROPERTIES, Unhandled
 from .layers import LAYERS, has_own_code
 from .operators import Operator, Operators
@@ -245,9 +245,8 @@ class Recorder:
             for operator in operators:
                 for term in form.terms:
                     joined = self.operators.joined(operator, term.operator)
-                    wide = term.source.layer is None and isinstance(term.weight, Diagonal)
                     long = joined is not None and term.operator.base is not None and len(joined.coefficients) > _LONGEST_POWER + 1
-                    if joined is None or long and not wide:
+                    if joined is None or long and not term.is_wide:
                         return self.layers.own(form)
             return form
 

@@ -21,12 +21,14 @@ CURVED = "only ReLU, leaky ReLU and PReLU are piecewise linear in the way that i
 POOLING = "it drops nodes by what is computed from the attributes"
 READOUT = "graphs are the sums or means over their nodes, and no other numbers lead from nodes to graphs or back"
 EXTREME = "only sums and means of messages are supported, not their maximum or an order of them"
+HOPS = "of message passing that changes with the edges, a single hop is recomputed"
 
 RETRAIN_RELU = "train the model with ReLU (`F.relu`, `torch.nn.ReLU`)"
 LAST_OR_RELU = (
     "between layers, train the model with ReLU (`F.relu`, `torch.nn.ReLU`); at the end, return the logits themselves: the class with the largest logit stays the same"
 )
 RETRAIN_LAYER = "train with a layer of fixed message passing: GCNConv, SAGEConv, GraphConv, GINConv, TAGConv, ChebConv, SGConv, APPNP, …"
+RETRAIN_HOPS = "train with layers of one hop each (GCNConv, SAGEConv, GINConv, …; SGConv and TAGConv with K=1, ChebConv with K=2)"
 RETRAIN_NORM = "train with BatchNorm (its statistics are fixed after training), or without a norm"
 RETRAIN_AGGREGATION = "train with aggr='mean' or aggr='add'"
 RETRAIN_POOL = "train with global_add_pool or global_mean_pool"
