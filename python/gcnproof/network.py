@@ -145,6 +145,12 @@ class Network:
         return any(_matrix(term.operator) is not None for layer in self.layers for term in layer.terms)
 
     @property
+    def has_rules(self) -> bool:
+        """Does it pass messages along edges by rules?"""
+        rules = [term.operator.base if isinstance(term.operator, Polynomial) else term.operator for layer in self.layers for term in layer.terms]
+        return any(isinstance(rule, str) and rule not in ("identity", *READOUTS) for rule in rules)
+
+    @property
     def has_readout(self) -> bool:
         """Does it classify graphs?"""
         return any(isinstance(term.operator, str) and term.operator in READOUTS for layer in self.layers for term in layer.terms)

@@ -316,3 +316,36 @@ def test_weights_of_16_bits_are_named(kind):
         warnings.simplefilter("error")
         again = gcnproof.certify(model.float(), data, Q=1, q=1, **QUIET)
     assert (results.verdict == again.verdict).all()
+
+
+def test_an_edge_that_is_listed_twice_is_named_where_edges_are_attacked():
+    data = graph(1)
+    source, receiver = data.edge_index[:, 3].tolist()
+    data.edge_index = torch.cat([data.edge_index, data.edge_index[:, 3:4]], 1)
+    with pytest.raises(gcnproof.InputError, match=rf"the edge {source} -> {receiver} is listed 2 times.*\n  help: .*data.edge_index = torch_geometric.utils.coalesce\(data.edge_index\)"):
+        gcnproof.certify(Net(), data, Edges(remove=1), **QUIET)
+    assert len(gcnproof.certify(Net(), data, Flips(Q=1, q=1), **QUIET)) == 9
+    data.edge_index = pyg.utils.coalesce(data.edge_index)
+    assert len(gcnproof.certify(Net(), data, Edges(remove=1), **QUIET)) == 9
+
+
+@pytest.mark.filterwarnings("ignore:.*one direction only")
+def test_a_module_that_makes_its_edges_undirected():
+    class Both(Net):
+        def forward(self, x, edge_index):
+            return super().forward(x, pyg.utils.to_undirected(edge_index))
+
+    data = graph(1)
+    data.edge_index = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]
+    for directed in (False, True):
+        with pytest.raises(gcnproof.InputError, match=r"the module makes its edges undirected by itself.*\n  help: .*data = torch_geometric.transforms.ToUndirected\(\)\(data\)") as told:
+            gcnproof.certify(Both(), data, Edges(remove=1, directed=directed), **QUIET)
+        assert ("leave directed=True out" in str(told.value)) == directed
+    assert len(gcnproof.certify(Both(), pyg.transforms.ToUndirected()(data), Edges(remove=1), **QUIET)) == 9
+    # A module on directed edges is told to say so, and never twice.
+    assert len(gcnproof.certify(Net(), data, Edges(remove=1, directed=True), **QUIET)) == 9
+    weighted = Data(**{key: data[key] for key in ("x", "edge_index", "y")}, edge_weight=torch.rand(data.edge_index.shape[1]))
+    with pytest.raises(gcnproof.InputError, match="a matrix of its own") as told:
+        way = {"call": lambda model, data: model.first(data.x, data.edge_index, data.edge_weight)}
+        gcnproof.certify(Net(), weighted, Edges(remove=1, directed=True), **way, **QUIET)
+    assert "directed=True" not in str(told.value)

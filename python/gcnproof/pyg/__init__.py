@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import switch, whole
-from ..errors import UnsupportedModel, warn
+from ..errors import InputError, UnsupportedModel, warn
 from ..network import Network
 from ..normalisation import Division, note
 
@@ -125,7 +125,14 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
 
     first = read(model, data, call, real=True, edges=True)
     arcs = adjacency_of(first.inputs.data, first.inputs.adjacency.shape[0], directed=True)
-    one_way = bool((arcs != arcs.T).nnz)
+    lonely = np.stack((arcs > arcs.T).nonzero(), 1)
+    one_way = len(lonely) > 0
+    if one_way and first.network.has_rules and not first.network.has_matrices:
+        receiver, sender = lonely[0]
+        raise InputError(
+            f"the module makes its edges undirected by itself, and the data has an edge from node {sender} to node {receiver}, but none back",
+            "give it the same with both directions, data = torch_geometric.transforms.ToUndirected()(data)" + ", and leave directed=True out" * attack.directed,
+        )
     if one_way and attack.directed:
         first = read(model, data, call, directed=True, real=True)
     if first.network.has_matrices or one_way and not attack.directed:
