@@ -318,7 +318,7 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
             raise InputError(f"{name}={most}", "give a whole number of edges, 0 or more, or an array with one number for each node")
         if not 0 <= float(most) < 1:
             kind = "it is less than 0" if float(most) < 0 else "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int"
-            remedy = f"say q={int(float(most))}" if float(most) >= 1 and float(most).is_integer() else "give a float from 0 to 1, or an int"
+            remedy = f"say q={int(float(most))}" if float(most) >= 1 and float(most).is_integer() else "give a float of 0 or more and below 1, such as 0.01 for 1 %, or an int"
             raise InputError(f"q={most}: {kind}", remedy)
         # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
         return float(str(most)) if isinstance(most, np.floating) else float(most)

@@ -349,3 +349,128 @@ def test_a_module_that_makes_its_edges_undirected():
         way = {"call": lambda model, data: model.first(data.x, data.edge_index, data.edge_weight)}
         gcnproof.certify(Net(), weighted, Edges(remove=1, directed=True), **way, **QUIET)
     assert "directed=True" not in str(told.value)
+
+
+class Written(Net):
+    """A module whose forward does something first."""
+
+    def __init__(self, first):
+        super().__init__()
+        self.prepare = first
+
+    def forward(self, x, edge_index):
+        return super().forward(*self.prepare(x, edge_index))
+
+
+def _kept(x, edge_index):
+    return x, edge_index
+
+
+def _of_float32(x, edge_index):
+    assert x.dtype == torch.float32
+    return x, edge_index
+
+
+def _of_any_type(x, edge_index):
+    assert x.dtype in (torch.float32, torch.float64)
+    return x, edge_index
+
+
+def _moved(x, edge_index):
+    return x.to("cuda"), edge_index.to("cuda")
+
+
+def _moved_alone(x, edge_index):
+    return x.cuda(), edge_index
+
+
+def _chosen(x, edge_index):
+    if x.sum() > 3:
+        return x, edge_index
+    return 2 * x, edge_index
+
+
+def _chosen_by_readout(x, edge_index):
+    if global_mean_pool(x, None).sum() > 3:
+        return x, edge_index
+    return 2 * x, edge_index
+
+
+def _chosen_by_shape(x, edge_index):
+    if x.shape[0] > 3:
+        return x, edge_index
+    return 2 * x, edge_index
+
+
+@pytest.mark.parametrize(
+    ("first", "words", "instead"),
+    [
+        (_of_float32, r"Line: .*`assert x.dtype == torch.float32`. Remedy: a copy of the module is read that runs in float64", _of_any_type),
+        (_moved, r"Remedy: a copy of the module is read that runs on the CPU: leave moves to a device out of forward, or .*next\(self.parameters\(\)\).device", _kept),
+        (_moved_alone, "Remedy: a copy of the module is read that runs on the CPU", _kept),
+        (_chosen, r"a choice by a sum or mean of values is not supported.*`if x.sum\(\) > 3:`.*such as their shape", _chosen_by_shape),
+        (_chosen_by_readout, "a choice by a sum or mean of values is not supported", _chosen_by_shape),
+        (lambda x, e: (x / x.sum(), e), "one number for all nodes and units is not supported.*statistics of all nodes", _kept),
+        (lambda x, e: (x - x.mean(0), e), "`mean` over all nodes as a vector is not supported.*what is subtracted from nodes or divides them is not followed", _kept),
+        (lambda x, e: (x - x.mean(0, keepdim=True), e), "what each node has and what all nodes have together is not supported.*BatchNorm", _kept),
+    ],
+)
+def test_what_a_forward_does_first(first, words, instead):
+    """The cause is named, and what the remedy says is taken."""
+    if "CPU" in words and torch.cuda.is_available():
+        pytest.skip("there is a device to move to")
+    with pytest.raises(gcnproof.UnsupportedModel, match=words) as told:
+        gcnproof.certify(Written(first), graph(), Q=1, q=1, **QUIET)
+    assert "global_add_pool" not in str(told.value) or "choice by a sum" not in str(told.value)
+    assert len(gcnproof.certify(Written(instead), graph(), Q=1, q=1, **QUIET)) == 9
+
+
+def test_edges_before_attributes():
+    class Swapped(Net):
+        def forward(self, a, b):
+            return super().forward(b, a)
+
+    class Wide(Swapped):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(6, 6)
+
+        def forward(self, a, b):
+            return super().forward(a, self.lin(b))
+
+    words = r"forward\(a, b\) was called with \(x, edge_index\)"
+    with pytest.raises(gcnproof.UnsupportedModel, match=rf"given the attributes as its edges is not supported: {words}.*call=lambda model, data: model\(data.edge_index, data.x\)"):
+        gcnproof.certify(Swapped(), graph(), Q=1, q=1, **QUIET)
+    with pytest.raises(gcnproof.UnsupportedModel, match=words):
+        gcnproof.certify(Wide(), graph(), Q=1, q=1, **QUIET)
+    for model in (Swapped(), Wide()):
+        assert len(gcnproof.certify(model, graph(), Q=1, q=1, call=lambda model, data: model(data.edge_index, data.x), **QUIET)) == 9
+    with pytest.raises(gcnproof.UnsupportedModel, match="`data.x` arrives where it takes edge_index"):
+        gcnproof.certify(Net(), graph(), Q=1, q=1, call=lambda model, data: model(data.edge_index, data.x), **QUIET)
+
+
+def test_weights_of_other_edges():
+    data = graph()
+    edges = data.edge_index.shape[1]
+    with pytest.raises(gcnproof.InvalidData, match=rf"`data.edge_weight` has 5 entries, but `data.edge_index` has {edges} edges"):
+        gcnproof.certify(Net(), graph(edge_weight=torch.rand(5)), Q=1, q=1, **QUIET)
+    way = {"call": lambda model, data: model.second(model.first(data.x, data.edge_index, data.lengths).relu(), data.edge_index)}
+    with pytest.raises(gcnproof.UnsupportedModel, match=f"weights of 5 edges on {edges} edges"):
+        gcnproof.certify(Net(), graph(lengths=torch.rand(5)), Q=1, q=1, **way, **QUIET)
+    assert len(gcnproof.certify(Net(), graph(lengths=torch.rand(edges)), Q=1, q=1, **way, **QUIET)) == 9
+
+
+@pytest.mark.filterwarnings("ignore:.*have a label that the model cannot predict")
+def test_one_output_has_one_remedy():
+    class Single(torch.nn.Module):
+        def __init__(self, end):
+            super().__init__()
+            self.conv, self.end = GCNConv(6, 1), end
+
+        def forward(self, x, edge_index):
+            return self.end(self.conv(x, edge_index))
+
+    with pytest.raises(gcnproof.UnsupportedModel, match=r"Remedy: return `torch.cat\(\[0 \* z, z\], dim=1\)` of it") as told:
+        gcnproof.certify(Single(lambda z: z.squeeze(-1)), graph(), Q=1, q=1, **QUIET)
+    assert "BatchNorm" not in str(told.value)
+    assert len(gcnproof.certify(Single(lambda z: torch.cat([0 * z, z], dim=1)), graph(), Q=1, q=1, **QUIET)) == 9

@@ -63,6 +63,7 @@ def _grouped(graph):
         (lambda v: v.certify(1, 1, out="rows.csv", resume=True, force=True), "contradict each other"),
         (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph).tolist()), r"rows are pairs of ids \(m × 2\).*\.T"),
         (lambda v: v.certify(E=1, freeze_edges=[(0, 0)]), "freeze_edges: 0–0 cannot be frozen: an edge has two different ends.*\n  help: freeze edges that the graph has"),
+        (lambda v: v.certify(1, float("nan")), "q=nan: .*\n  help: give a float of 0 or more and below 1"),
         (lambda v: v.certify(1, "1%"), "q='1%': a text\n  help: say q=0.01"),
         (lambda v: v.certify("12", 1), "Q='12': a text\n  help: give the number: 12"),
         (lambda v: v.certify(1, np.ones(9)), r"q is an array of float64.*\n  help: .*array.astype\(int\)"),
@@ -95,7 +96,7 @@ def _grouped(graph):
         (lambda v: v.certify(gcnproof.Categories(groups=[range(0, 3)])), "Q is missing\n  help: say how many categories may be changed"),
         (lambda v: gcnproof.Graph.from_data([]), r"a list is no Data object\n  help: .*Batch.from_data_list"),
         (lambda v: gcnproof.Graph.from_data(5), "the data has no x"),
-        (lambda v: v.certify(1, -0.1), "q=-0.1: it is less than 0\n  help: give a float from 0 to 1, or an int"),
+        (lambda v: v.certify(1, -0.1), "q=-0.1: it is less than 0\n  help: give a float of 0 or more and below 1"),
         (lambda v: v.certify(1, 2.0), "q=2.0: a share of the attributes is a float below 1.*\n  help: say q=2"),
         (lambda v: v.certify(1, 1, nodes=iter([0, 1])), "nodes: a list_iterator is neither a list of ids nor a mask"),
         (lambda v: v.certify(1, 1, nodes=0.5), "nodes: a float is neither a list of ids"),
@@ -491,6 +492,15 @@ def test_names_that_look_like_options(verifier, results, tmp_path, monkeypatch):
     assert gcnproof.report(results, told, out="-page.html", title="-t") == "-page.html"
     page = (tmp_path / "-page.html").read_text()
     assert "gcnproof.report(…)" in page and "gcnproof.study(…)" in page and "pytest" not in page
+
+
+def test_a_report_is_about_one_graph(results, tmp_path):
+    graph, network = small(5)
+    other = gcnproof.certify(network, graph, 1, 1, **QUIET)
+    with pytest.raises(gcnproof.InputError, match="belong to different graphs: the Results at place 1 and the Results at place 3; the Results at place 2\n  help: make one report for each graph"):
+        gcnproof.report(results, other, results, out=tmp_path / "page.html")
+    for one in (results, other):
+        assert gcnproof.report(one, out=tmp_path / "page.html", force=True)
 
 
 def test_a_report_names_what_was_given(verifier, results, tmp_path):

@@ -70,15 +70,16 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
 def _read(model: Any, inputs: Inputs, call: Call | None, traced: bool = False, rewired: bool = False) -> Reading:
     """The same of data that has been read. `rewired`: for attacks on edges, which change how often a bias arrives."""
     from .comparison import Own
-    from .inputs import OWN_ARGUMENTS, call_of, copied, is_double
+    from .inputs import OWN_ARGUMENTS, Arguments, call_of, copied, is_double
     from .division import bits_of
     from .precision import running
     from .recorder import Given, Recorder
     from .traced import mark, tracing
     from .values import Beforehand
 
-    remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
     way = call or call_of(copied(model), inputs.data)
+    called = str(way) if isinstance(way, Arguments) and way.names != way.given else ""
+    remedy = f"if it is called in another way{f' ({called})' * bool(called)}, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
 
     known = Given(bits_of(inputs.data.x.dtype), inputs.normalised, is_double(model))
 
@@ -86,7 +87,7 @@ def _read(model: Any, inputs: Inputs, call: Call | None, traced: bool = False, r
         module = copied(model)
         if traced:
             mark(module)
-        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch, rewired)
+        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch, rewired, called)
         given = inputs.with_attributes(recorder.attributes())
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
