@@ -153,7 +153,7 @@ MEANT = {
     "direction": "flips='add' or flips='remove'",
     "timeout": "time_limit",
     "mask": "nodes",
-    "graphs": "nodes (ids of graphs, where these are classified)",
+    **dict.fromkeys(("graph", "graphs"), "nodes (ids of graphs, where these are classified)"),
     "overwrite": "force=True",
     "verbose": "progress=True",
     "n_jobs": "threads",

@@ -318,7 +318,7 @@ def local(most: Any, nodes: int | None = None, name: str = "q") -> int | float |
             raise InputError(f"{name}={most}", "give a whole number of edges, 0 or more, or an array with one number for each node")
         if not 0 <= float(most) < 1:
             kind = "it is less than 0" if float(most) < 0 else "a share of the attributes is a float below 1 (0.01 is 1 %); a number of flips is an int"
-            remedy = f"say q={int(float(most))}" if float(most) >= 1 and float(most).is_integer() else "give a float from 0 to 1, or an int"
+            remedy = f"say q={int(float(most))}" if float(most) >= 1 and float(most).is_integer() else "give a float of 0 or more and below 1, such as 0.01 for 1 %, or an int"
             raise InputError(f"q={most}: {kind}", remedy)
         # A share in fewer bits is meant as it is written: float32's 0.7 lies below 0.7.
         return float(str(most)) if isinstance(most, np.floating) else float(most)
@@ -354,17 +354,27 @@ def _check_rows(graph: Graph, attack: dict[str, Any]) -> None:
         )
 
 
+_FILE = "of a file: np.loadtxt(path, dtype=int, ndmin=2).tolist()"
+"""How pairs of ids come from a file."""
+
+
 def _pairs(edges: Any, graph: Graph, name: str = "freeze_edges") -> list[tuple[int, int]]:
-    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them; two by two they are pairs."""
+    """Edges as pairs of ids, or as an array with two rows as PyTorch Geometric has them. Two by two, lists are pairs, and of an array nobody knows."""
     if edges is None:
         return []
     if is_path(edges):
-        raise InputError(f"{name}={edges!r}: a text", f"give pairs of ids, {name}=[(0, 1), (1, 2)]; of a file: np.loadtxt(path, dtype=int)")
+        raise InputError(f"{name}={edges!r}: a text", f"give pairs of ids, {name}=[(0, 1), (1, 2)]; {_FILE}")
     found = _array(list(edges) if isinstance(edges, (set, frozenset)) else edges, name)
     if found.size == 0:
         return []
     if found.ndim != 2 or found.dtype.kind not in "iu" or 2 not in found.shape:
         raise InputError(f"{name}: an array of {found.dtype} with the sides {found.shape}", f"give pairs of ids, one for each edge: {name}=[(0, 1), (1, 2)]")
+    if found.shape == (2, 2) and (hasattr(edges, "shape") or any(hasattr(part, "shape") for part in edges)):
+        given = name if hasattr(edges, "shape") else f"numpy.array({name})"
+        raise InputError(
+            f"{name} is 2 × 2: an edge_index, or two pairs?",
+            f"give a list of pairs: {given}.T.tolist() of an edge_index, whose columns are edges, {given}.tolist() of pairs in rows",
+        )
     rows = found if found.shape[1] == 2 else found.T
     if name == "freeze_edges" and found.shape == (2, 2) and _are_edges(found.T, graph) and not _are_edges(found, graph):
         raise InputError(
@@ -377,7 +387,7 @@ def _pairs(edges: Any, graph: Graph, name: str = "freeze_edges") -> list[tuple[i
 def _candidates(edges: Any, graph: Graph) -> list[tuple[int, int]]:
     """Edges that may be inserted; there is at least one."""
     if is_path(edges):
-        raise InputError(f"candidates={edges!r}: a text", "give pairs of ids, candidates=[(0, 5), (1, 7)], or the number of edges that their ends are apart at most, candidates=2; of a file: np.loadtxt(path, dtype=int)")
+        raise InputError(f"candidates={edges!r}: a text", f"give pairs of ids, candidates=[(0, 5), (1, 7)], or the number of edges that their ends are apart at most, candidates=2; {_FILE}")
     found = _pairs(edges, graph, "candidates")
     if not found:
         raise InputError("candidates: the list is empty, and no edge can be inserted", "give pairs of ids, or leave candidates out for all edges that the graph does not have")

@@ -219,7 +219,7 @@ def radii(more: dict[str, Any], attack: Any, q: Any, *, deployed: Any = None, **
 def explain(
     model: Any,
     data: Any,
-    node: int,
+    node: int | None = None,
     attack: Attack | int | None = None,
     q: Any = None,
     *,
@@ -234,6 +234,10 @@ def explain(
     With Edges(…): the exact worst case of every class pair, with the edges that attain it. `attack` is that of `certify`, by default
     Flips(Q=12, q=0.01); Edges() removes at most 5.
     """
+    for name in [name for name in ("graph", "graphs", "nodes") if name in more]:
+        raise TypeError(f"explain() got an unexpected keyword argument {name!r}: node (one id; that of a graph, where these are classified) is meant")
+    if node is None:
+        raise InputError("node is missing: explain takes one node, or one graph where these are classified", "give its id: explain(model, data, 163, …)")
     if isinstance(node, bool) or not hasattr(node, "__index__") or getattr(node, "ndim", 0) > 0:
         raise InputError(f"node={node!r}: explain takes one node, or one graph where these are classified", "give one id, and call it once for each")
     said = dict(more)
@@ -341,7 +345,10 @@ def check(
             raise InputError(problem + expected, "give the file that certify(…, proofs=…) wrote: check(model, data, 'proofs.jsonl.zst', …)") from None
     answers = facts["verdicts"] if facts["answers"] is None else facts["answers"]
     found_verdicts = {int(node): str(verdict) for node, verdict in answers}
-    return Proofs(facts["proved"], facts["success"], facts["accepted"], facts["rejected"], found_verdicts, list(facts["unmet"]), facts)
+    unmet = list(facts["unmet"])
+    if any("about another graph" in rejection["reason"] for rejection in facts["rejections"]) and isinstance(found, Flips):
+        unmet.append("groups of categories are part of a graph: proofs about categories are checked with Categories(…, groups=…) and the groups of their run")
+    return Proofs(facts["proved"], facts["success"], facts["accepted"], facts["rejected"], found_verdicts, unmet, facts)
 
 
 check.__doc__ = f"{check.__doc__}\n{_native.RULES}\n"

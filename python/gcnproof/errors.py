@@ -96,6 +96,8 @@ def pythonic(text: str) -> str:
 
     Commands stay as they are to be typed: `gcnproof check --class labels`.
     """
+    # Rules of message passing are part of a model here.
+    text = text.replace(", or --message-passing,", "")
     parts = re.split(r"(`(?:gcnproof|mkdir|pip|cargo|make) [^`]*`)", text)
     for at in range(0, len(parts), 2):
         parts[at] = re.sub(r"(?<![\w-])--class (predicted|labels)\b", r"class_='\1'", parts[at])

@@ -32,6 +32,13 @@ class Polynomial:
         return f"Polynomial({_words(self.base)}, {np.ravel(self.coefficients).tolist()})"
 
 
+def recomputed(operator: Any) -> bool:
+    """Is an operator known where edges change? Of polynomials, that is GIN's alone."""
+    if not isinstance(operator, Polynomial):
+        return isinstance(operator, str)
+    return isinstance(operator.base, str) and operator.base == "sum" and [float(c) for c in operator.coefficients][1:] == [1.0]
+
+
 @dataclass(eq=False)
 class Term:
     """A part of a layer: `operator` · H(`source`) · `weight`.
@@ -136,6 +143,12 @@ class Network:
     def has_matrices(self) -> bool:
         """Does it pass messages by matrices of its own, which do not follow from the edges?"""
         return any(_matrix(term.operator) is not None for layer in self.layers for term in layer.terms)
+
+    @property
+    def has_rules(self) -> bool:
+        """Does it pass messages along edges by rules?"""
+        rules = [term.operator.base if isinstance(term.operator, Polynomial) else term.operator for layer in self.layers for term in layer.terms]
+        return any(isinstance(rule, str) and rule not in ("identity", *READOUTS) for rule in rules)
 
     @property
     def has_readout(self) -> bool:

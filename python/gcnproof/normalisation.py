@@ -23,7 +23,7 @@ class Division:
 
 def note(what: str, bits: int) -> str:
     """What is said of attributes that were recognised, in the words of graph files."""
-    return f"{what}: rows of 0/1 divided by their sums ({bits} bits): a flip changes the row's sum, and all its entries with it"
+    return f"{what}: rows of 0/1 divided by their sums ({bits} bits): what flips is 0/1, and the row is divided again; within Ranges the quotients are moved, and Edges leave them as they are"
 
 
 def _entries(counts: np.ndarray, bits: int) -> np.ndarray:

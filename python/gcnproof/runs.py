@@ -371,6 +371,12 @@ def report(
             else:
                 remedy = "say graph=…" if isinstance(one, Graph) else "give what certify, radius, collective or study returned, or files"
                 raise InputError(f"a {type(one).__name__} is no result", remedy)
+        by_graph: dict[str, list[str]] = {}
+        for at, one in enumerate(results):
+            if isinstance(one, Table) and "graph" in one.run.get("input", {}):
+                by_graph.setdefault(one.run["input"]["graph"], []).append(f"the {type(one).__name__} at place {at + 1}")
+        if len(by_graph) > 1:
+            raise InputError(f"the results belong to different graphs: {'; '.join(' and '.join(places) for places in by_graph.values())}", "make one report for each graph")
         of = _graph(graph)[0]
         for one in results:
             if isinstance(one, Table) and of is not None and one.run.get("input", {}).get("graph", of.digest) != of.digest:

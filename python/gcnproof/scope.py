@@ -33,6 +33,9 @@ EXAMPLES = {
     BOTH: "[Flips(Q=3, q=1), Edges(change=2)]",
 }
 
+UNCHANGED_EDGES = "attacks on attributes, Flips(…) of 0 and 1 and Ranges(…) of numbers, take the module as it is"
+"""The remedy where edges cannot be attacked because of what a module computes."""
+
 
 def takers(attack: str) -> str:
     """The calls that take an attack, in words."""

@@ -14,7 +14,7 @@ from . import _native
 from .arguments import is_path, whole
 from .errors import InputError, InvalidAttributes, pythonic, warn
 from .graph import ONE_WAY, Graph, _array
-from .network import Network, _matrix
+from .network import Network, _matrix, recomputed
 from .scope import TAKES, instead
 
 
@@ -245,6 +245,24 @@ class Subject:
         alone = np.setdiff1d(source * count + receiver, receiver * count + source)
         return (int(alone[0]) // count, int(alone[0]) % count) if len(alone) else None
 
+    def _refuse_matrix(self, layer: str) -> None:
+        """Raises about a layer that passes messages by a matrix, with what makes it one."""
+        edges = getattr(self.data, "edge_index", None) if is_module(self._given[0]) else None
+        if getattr(edges, "ndim", 0) == 2 and getattr(edges, "shape", (0,))[0] == 2 and not getattr(edges, "is_sparse", False):
+            pairs, counts = np.unique(_array(edges), axis=1, return_counts=True)
+            for place in np.flatnonzero(counts > 1)[:1]:
+                raise InputError(
+                    f"the edge {pairs[0, place]} -> {pairs[1, place]} is listed {counts[place]} times in data.edge_index, and an edge is removed or inserted once",
+                    "list each once, for a model that is trained on that: data.edge_index = torch_geometric.utils.coalesce(data.edge_index)",
+                )
+        # Of edges that keep their directions the operators are rules, if they are known.
+        one_way = "" if self.graph.directed else ". Of one direction: give the module itself, or from_pyg(model, data, directed=True), and say Edges(…, directed=True)"
+        raise InputError(
+            f"layer {layer!r} passes messages by a matrix of its own, which removed edges do not change",
+            f"give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges{'' if self.graph.directed else ', edges of one direction'} and other "
+            f"normalisations make matrices{one_way}",
+        )
+
     def check_removable(self) -> None:
         """Raises where edges cannot be removed because they have a direction, or because operators do not depend on them."""
         if not self.graph.directed and (alone := self._one_way()) is not None:
@@ -254,11 +272,14 @@ class Subject:
             )
         for layer in self.model.layers if isinstance(self.model, Network) else ():
             if any(_matrix(term.operator) is not None for term in layer.terms):
-                raise InputError(
-                    f"layer {layer.name!r} passes messages by a matrix of its own, which removed edges do not change",
-                    "give a network whose operators are rules such as gcn, mean or sum: edge weights, repeated edges, edges of one direction and other normalisations make "
-                    "matrices. Of one direction: give the module itself, or from_pyg(model, data, directed=True), and say Edges(…, directed=True)",
-                )
+                self._refuse_matrix(layer.name)
+            for term in layer.terms:
+                if self.model.edges and not recomputed(term.operator):
+                    raise InputError(
+                        f"layer {layer.name!r} passes messages by {term.operator}, which cannot be recomputed when edges change",
+                        "give a network whose operators are gcn, gcn-self, mean, mean+self, sum, sum+self or Polynomial('sum', [a, 1]); several hops are layers one behind the other, with "
+                        "activation='none', and a factor belongs to the weights",
+                    )
 
 
 def _remedy(error: InputError, swapped: str, expected: str) -> str | None:

@@ -234,7 +234,8 @@ class Table(Generic[Row]):
         """What a witness leaves of the graph that was certified, so that your own model can be asked.
 
         For flips and Ranges, the attributes with them made: a new tensor like `data.x` with a Data object of PyTorch Geometric, otherwise a new scipy
-        CSR matrix. Rows of attributes that were divided by their sums are divided again. For edges, those that are left or inserted: a new `edge_index`, or a scipy CSR matrix. For
+        CSR matrix. Values within ranges are rounded towards the old ones in the type of `data.x`, so that none leaves its range; a margin below 0 by less than such
+        roundings may not be reached in that type. Rows of attributes that were divided by their sums are divided again. For edges, those that are left or inserted: a new `edge_index`, or a scipy CSR matrix. For
         [Flips(…), Edges(…)], a pair of both.
         """
         what = self._target
@@ -295,8 +296,20 @@ def _moved(graph: Graph, data: Any, entries: list[tuple[int, int]], values: list
         matrix = divided(matrix, graph._division.bits).astype(np.float64)
     changed = matrix.tolil()
     for (node, attribute), value in zip(entries, values, strict=True):
-        changed[node, attribute] = value
+        changed[node, attribute] = _towards(float(matrix[node, attribute]), value, getattr(getattr(data, "x", None), "dtype", None))
     return _like(data, changed.tocsr())
+
+
+def _towards(old: float, new: float, dtype: Any) -> float:
+    """A value in the type that it will have, never farther from the old one: there it would leave its range."""
+    if not str(dtype).startswith("torch."):
+        return new
+    import torch
+
+    made = torch.tensor(new, dtype=torch.float64).to(dtype)
+    if abs(made.double().item() - old) <= abs(new - old):
+        return made.double().item()
+    return float(torch.nextafter(made, torch.tensor(old, dtype=torch.float64).to(dtype)))
 
 
 def _like(data: Any, changed: Any) -> Any:

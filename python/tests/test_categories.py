@@ -127,3 +127,13 @@ def test_one_group_of_two_attributes():
     for group in ([0, 1], (0, 1), range(2)):
         results = gcnproof.certify(network, graph, gcnproof.Categories(Q=1, q=1, groups=[group]))
         assert [row.verdict for row in results] == ["non_robust"] * 2
+
+
+def test_proofs_are_about_the_groups_of_their_run(tmp_path):
+    graph, network, groups, _ = problem(2)
+    asked = gcnproof.Categories(Q=1, q=1, groups=groups)
+    gcnproof.certify(network, graph, asked, proofs=tmp_path / "proofs.jsonl", progress=False)
+    for other in (gcnproof.Flips(Q=1, q=1), gcnproof.Categories(Q=1, q=1, groups=groups[:1])):
+        found = gcnproof.check(network, graph, tmp_path / "proofs.jsonl", other, progress=False)
+        assert not found and "groups of categories are part of a graph" in repr(found) and "Categories(…, groups=…)" in repr(found)
+    assert gcnproof.check(network, graph, tmp_path / "proofs.jsonl", asked, progress=False).proved

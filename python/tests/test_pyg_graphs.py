@@ -232,8 +232,10 @@ def test_one_graph_needs_no_batch():
 @pytest.mark.parametrize(
     "readout, word",
     [
-        (lambda: pyg.global_max_pool, "maximum"),
-        (lambda: pyg.aggr.MaxAggregation(), "maximum"),
+        (lambda: pyg.global_max_pool, "global_max_pool is not supported: .*maximum.*train with global_add_pool or global_mean_pool"),
+        (lambda: pyg.aggr.MaxAggregation(), "MaxAggregation is not supported: .*maximum.*train with global_add_pool or global_mean_pool"),
+        (lambda: lambda h, batch: pyg.aggr.SoftmaxAggregation()(h, batch), "SoftmaxAggregation is not supported: its weights.*train with global_add_pool"),
+        (lambda: lambda h, batch: pyg.aggr.SortAggregation(1)(h, batch), "SortAggregation is not supported: .*train with global_add_pool"),
         (lambda: pyg.aggr.SortAggregation(1), "SortAggregation"),
         (lambda: pyg.aggr.AttentionalAggregation(nn.Linear(H, 1)), "AttentionalAggregation"),
         (lambda: lambda h, batch: h.sum(0, keepdim=True), "several graphs"),
@@ -249,6 +251,35 @@ def test_other_attackers_are_refused_by_name():
     model, data = shaken(Stack(sage(1), pyg.global_add_pool)), graphs()
     with pytest.raises(gcnproof.InputError, match="classifies graphs"):
         gcnproof.collective(model, data, q=1, budgets=[1], progress=False)
+
+
+def test_graphs_that_do_not_batch_are_named():
+    model = shaken(Stack(sage(), pyg.global_add_pool))
+
+    def changed(place, **parts):
+        made = graphs()
+        for key, part in parts.items():
+            setattr(made[place], key, part)
+        return made
+
+    for place, parts, words in [
+        (2, {"y": None}, r"the graph at place 2 has no `y`, but that at place 0 has one. Remedy: .*torch.tensor\(\[-1\]\)"),
+        (0, {"y": None}, "the graph at place 0 has no `y`, but that at place 1 has one"),
+        (3, {"x": None}, r"the graph at place 3 has no attributes \(`x`\)"),
+        (1, {"x": graphs()[1].x[:, :2]}, "the graph at place 1 has 2 attributes, but the first one has"),
+        (0, {"weight": torch.ones(1)}, "the graph at place 1 has no `weight`, but that at place 0 has one"),
+    ]:
+        with pytest.raises(gcnproof.InvalidData, match=words):
+            gcnproof.from_pyg(model, changed(place, **parts))
+    _, network = gcnproof.from_pyg(model, changed(2, y=torch.tensor([-1])))
+    assert network.has_readout
+    # What only later graphs have is not read.
+    assert gcnproof.from_pyg(model, changed(2, name="benzene"))[1].has_readout
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'graph': node \(one id; that of a graph"):
+        gcnproof.explain(model, graphs(), graph=2, Q=1, q=1)
+    with pytest.raises(gcnproof.InputError, match="node is missing"):
+        gcnproof.explain(model, graphs(), Q=1, q=1)
+    assert gcnproof.explain(model, graphs(), node=2, Q=1, q=1)["graph"] == 2
 
 
 def test_wrong_batches_are_named():

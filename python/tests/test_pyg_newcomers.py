@@ -10,6 +10,7 @@ import pytest
 from conftest import small
 
 import gcnproof
+from gcnproof import Edges, Flips
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (scripts/python-env.sh)")
 pyg = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed (scripts/python-env.sh)")
@@ -38,28 +39,43 @@ class Net(torch.nn.Module):
         return self.second(self.first(x, edge_index).relu(), edge_index)
 
 
-@pytest.mark.parametrize(("make", "names"), [(lambda: SGConv(6, 3, K=2, cached=True), ["model (SGConv)"]), (lambda: Net(cached=True), ["model.first (GCNConv)", "model.second (GCNConv)"])])
-def test_layers_with_a_cache_are_named(make, names):
-    torch.manual_seed(0)
+def _replayed(model, results, data):
+    """Which nodes with a witness keep their class where the module itself runs on it."""
+    with torch.no_grad():
+        made = {node: results.apply(node) for node in results.node[results.verdict == "non_robust"].tolist()}
+        found = {node: model(*((data.x, one) if one.dtype == torch.long else (one, data.edge_index))) for node, one in made.items()}
+    assert found
+    return [int(logits[node].argmax()) == results[node].predicted for node, logits in found.items()]
+
+
+@pytest.mark.parametrize(
+    ("make", "attack", "told", "answers"),
+    [
+        (lambda: SGConv(6, 3, K=1, cached=True), Flips(Q=4, q=2), [("model (SGConv)", "a witness is replayed")], True),
+        (lambda: SGConv(6, 3, K=1, cached=True), Edges(remove=4), [("model (SGConv)", "a witness is replayed")], True),
+        (lambda: Net(cached=True), Flips(Q=4, q=2), [], False),
+        (lambda: Net(cached=True), Edges(remove=4), [(f"model.{name} (GCNConv)", "changed edges are replayed") for name in ("first", "second")], True),
+    ],
+)
+def test_layers_with_a_cache_are_named_where_it_answers(make, attack, told, answers):
+    """Layers keep what they have propagated, or the edges alone: then flips are replayed rightly, and nothing is said."""
+    torch.manual_seed(2)
     model, data = make().eval(), graph(7)
     with torch.no_grad():
         for bias in [one for name, one in model.named_parameters() if "bias" in name]:
             bias.zero_()
         model(data.x, data.edge_index)
-    with pytest.warns(gcnproof.GcnproofWarning, match="cached=True") as told:
-        results = gcnproof.certify(model, data, Q=4, q=2, complete=True, **QUIET)
-    said = [str(one.message) for one in told if "cached=True" in str(one.message)]
-    assert [one.split(" has ")[0] for one in said] == names
-    assert {str(one.filename) for one in told} == {__file__}
-    if names == ["model (SGConv)"]:
-        broken = results.node[results.verdict == "non_robust"]
-        with torch.no_grad():
-            kept = [int(model(results.apply(node), data.edge_index)[node].argmax()) == results[node].predicted for node in broken]
-        assert len(broken) and all(kept), "the cache answers"
-    without = Net()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        results = gcnproof.certify(model, data, attack, complete=True, **QUIET)
+    said = [one for one in found if "cached=True" in str(one.message)]
+    assert [str(one.message).split(" has ")[0] for one in said] == [name for name, _ in told]
+    assert all(words in str(one.message) for one, (_, words) in zip(said, told))
+    assert {str(one.filename) for one in found} <= {__file__}
+    assert all(_replayed(model, results, data)) if answers else not any(_replayed(model, results, data))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gcnproof.certify(without, data, Q=1, q=1, **QUIET)
+        gcnproof.certify(Net(), data, attack, **QUIET)
 
 
 def test_a_verifier_reads_a_module_once_and_call_goes_everywhere(tmp_path):
@@ -300,3 +316,161 @@ def test_weights_of_16_bits_are_named(kind):
         warnings.simplefilter("error")
         again = gcnproof.certify(model.float(), data, Q=1, q=1, **QUIET)
     assert (results.verdict == again.verdict).all()
+
+
+def test_an_edge_that_is_listed_twice_is_named_where_edges_are_attacked():
+    data = graph(1)
+    source, receiver = data.edge_index[:, 3].tolist()
+    data.edge_index = torch.cat([data.edge_index, data.edge_index[:, 3:4]], 1)
+    with pytest.raises(gcnproof.InputError, match=rf"the edge {source} -> {receiver} is listed 2 times.*\n  help: .*data.edge_index = torch_geometric.utils.coalesce\(data.edge_index\)"):
+        gcnproof.certify(Net(), data, Edges(remove=1), **QUIET)
+    assert len(gcnproof.certify(Net(), data, Flips(Q=1, q=1), **QUIET)) == 9
+    data.edge_index = pyg.utils.coalesce(data.edge_index)
+    assert len(gcnproof.certify(Net(), data, Edges(remove=1), **QUIET)) == 9
+
+
+@pytest.mark.filterwarnings("ignore:.*one direction only")
+def test_a_module_that_makes_its_edges_undirected():
+    class Both(Net):
+        def forward(self, x, edge_index):
+            return super().forward(x, pyg.utils.to_undirected(edge_index))
+
+    data = graph(1)
+    data.edge_index = data.edge_index[:, data.edge_index[0] < data.edge_index[1]]
+    for directed in (False, True):
+        with pytest.raises(gcnproof.InputError, match=r"the module makes its edges undirected by itself.*\n  help: .*data = torch_geometric.transforms.ToUndirected\(\)\(data\)") as told:
+            gcnproof.certify(Both(), data, Edges(remove=1, directed=directed), **QUIET)
+        assert ("leave directed=True out" in str(told.value)) == directed
+    assert len(gcnproof.certify(Both(), pyg.transforms.ToUndirected()(data), Edges(remove=1), **QUIET)) == 9
+    # A module on directed edges is told to say so, and never twice.
+    assert len(gcnproof.certify(Net(), data, Edges(remove=1, directed=True), **QUIET)) == 9
+    weighted = Data(**{key: data[key] for key in ("x", "edge_index", "y")}, edge_weight=torch.rand(data.edge_index.shape[1]))
+    with pytest.raises(gcnproof.InputError, match="a matrix of its own") as told:
+        way = {"call": lambda model, data: model.first(data.x, data.edge_index, data.edge_weight)}
+        gcnproof.certify(Net(), weighted, Edges(remove=1, directed=True), **way, **QUIET)
+    assert "directed=True" not in str(told.value)
+
+
+class Written(Net):
+    """A module whose forward does something first."""
+
+    def __init__(self, first):
+        super().__init__()
+        self.prepare = first
+
+    def forward(self, x, edge_index):
+        return super().forward(*self.prepare(x, edge_index))
+
+
+def _kept(x, edge_index):
+    return x, edge_index
+
+
+def _of_float32(x, edge_index):
+    assert x.dtype == torch.float32
+    return x, edge_index
+
+
+def _of_any_type(x, edge_index):
+    assert x.dtype in (torch.float32, torch.float64)
+    return x, edge_index
+
+
+def _moved(x, edge_index):
+    return x.to("cuda"), edge_index.to("cuda")
+
+
+def _moved_alone(x, edge_index):
+    return x.cuda(), edge_index
+
+
+def _chosen(x, edge_index):
+    if x.sum() > 3:
+        return x, edge_index
+    return 2 * x, edge_index
+
+
+def _chosen_by_readout(x, edge_index):
+    if global_mean_pool(x, None).sum() > 3:
+        return x, edge_index
+    return 2 * x, edge_index
+
+
+def _chosen_by_shape(x, edge_index):
+    if x.shape[0] > 3:
+        return x, edge_index
+    return 2 * x, edge_index
+
+
+@pytest.mark.parametrize(
+    ("first", "words", "instead"),
+    [
+        (_of_float32, r"Line: .*`assert x.dtype == torch.float32`. Remedy: a copy of the module is read that runs in float64", _of_any_type),
+        (_moved, r"Remedy: a copy of the module is read that runs on the CPU: leave moves to a device out of forward, or .*next\(self.parameters\(\)\).device", _kept),
+        (_moved_alone, "Remedy: a copy of the module is read that runs on the CPU", _kept),
+        (_chosen, r"a choice by a sum or mean of values is not supported.*`if x.sum\(\) > 3:`.*such as their shape", _chosen_by_shape),
+        (_chosen_by_readout, "a choice by a sum or mean of values is not supported", _chosen_by_shape),
+        (lambda x, e: (x / x.sum(), e), "one number for all nodes and units is not supported.*statistics of all nodes", _kept),
+        (lambda x, e: (x - x.mean(0), e), "`mean` over all nodes as a vector is not supported.*what is subtracted from nodes or divides them is not followed", _kept),
+        (lambda x, e: (x - x.mean(0, keepdim=True), e), "what each node has and what all nodes have together is not supported.*BatchNorm", _kept),
+    ],
+)
+def test_what_a_forward_does_first(first, words, instead):
+    """The cause is named, and what the remedy says is taken."""
+    if "CPU" in words and torch.cuda.is_available():
+        pytest.skip("there is a device to move to")
+    with pytest.raises(gcnproof.UnsupportedModel, match=words) as told:
+        gcnproof.certify(Written(first), graph(), Q=1, q=1, **QUIET)
+    assert "global_add_pool" not in str(told.value) or "choice by a sum" not in str(told.value)
+    assert len(gcnproof.certify(Written(instead), graph(), Q=1, q=1, **QUIET)) == 9
+
+
+def test_edges_before_attributes():
+    class Swapped(Net):
+        def forward(self, a, b):
+            return super().forward(b, a)
+
+    class Wide(Swapped):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(6, 6)
+
+        def forward(self, a, b):
+            return super().forward(a, self.lin(b))
+
+    words = r"forward\(a, b\) was called with \(x, edge_index\)"
+    with pytest.raises(gcnproof.UnsupportedModel, match=rf"given the attributes as its edges is not supported: {words}.*call=lambda model, data: model\(data.edge_index, data.x\)"):
+        gcnproof.certify(Swapped(), graph(), Q=1, q=1, **QUIET)
+    with pytest.raises(gcnproof.UnsupportedModel, match=words):
+        gcnproof.certify(Wide(), graph(), Q=1, q=1, **QUIET)
+    for model in (Swapped(), Wide()):
+        assert len(gcnproof.certify(model, graph(), Q=1, q=1, call=lambda model, data: model(data.edge_index, data.x), **QUIET)) == 9
+    with pytest.raises(gcnproof.UnsupportedModel, match="`data.x` arrives where it takes edge_index"):
+        gcnproof.certify(Net(), graph(), Q=1, q=1, call=lambda model, data: model(data.edge_index, data.x), **QUIET)
+
+
+def test_weights_of_other_edges():
+    data = graph()
+    edges = data.edge_index.shape[1]
+    with pytest.raises(gcnproof.InvalidData, match=rf"`data.edge_weight` has 5 entries, but `data.edge_index` has {edges} edges"):
+        gcnproof.certify(Net(), graph(edge_weight=torch.rand(5)), Q=1, q=1, **QUIET)
+    way = {"call": lambda model, data: model.second(model.first(data.x, data.edge_index, data.lengths).relu(), data.edge_index)}
+    with pytest.raises(gcnproof.UnsupportedModel, match=f"weights of 5 edges on {edges} edges"):
+        gcnproof.certify(Net(), graph(lengths=torch.rand(5)), Q=1, q=1, **way, **QUIET)
+    assert len(gcnproof.certify(Net(), graph(lengths=torch.rand(edges)), Q=1, q=1, **way, **QUIET)) == 9
+
+
+@pytest.mark.filterwarnings("ignore:.*have a label that the model cannot predict")
+def test_one_output_has_one_remedy():
+    class Single(torch.nn.Module):
+        def __init__(self, end):
+            super().__init__()
+            self.conv, self.end = GCNConv(6, 1), end
+
+        def forward(self, x, edge_index):
+            return self.end(self.conv(x, edge_index))
+
+    with pytest.raises(gcnproof.UnsupportedModel, match=r"Remedy: return `torch.cat\(\[0 \* z, z\], dim=1\)` of it") as told:
+        gcnproof.certify(Single(lambda z: z.squeeze(-1)), graph(), Q=1, q=1, **QUIET)
+    assert "BatchNorm" not in str(told.value)
+    assert len(gcnproof.certify(Single(lambda z: torch.cat([0 * z, z], dim=1)), graph(), Q=1, q=1, **QUIET)) == 9

@@ -87,6 +87,21 @@ class Shifted(torch.nn.Module):
         return self.conv(self.norm(self.lin(x).relu()), edge_index)
 
 
+class Twice(torch.nn.Module):
+    """Two convolutions with something between them, and the logits times a number."""
+
+    def __init__(self, conv, between, factor=1.0):
+        super().__init__()
+        self.first, self.second, self.between, self.factor = conv(), conv(), between, factor
+
+    def forward(self, x, edge_index):
+        return self.factor * self.second(self.between(self.first(x, edge_index)), edge_index)
+
+
+def gin():
+    return g.GINConv(torch.nn.Linear(2, 2), eps=0.1)
+
+
 MODULES = {
     **{aggregate.__name__: (lambda aggregate=aggregate: Aggregated(aggregate)) for aggregate in (summed, averaged, symmetric, by_senders, by_all_edges, by_half, shifted_by_degrees)},
     "SimpleConv": lambda: Aggregated(g.SimpleConv(aggr="mean")),
@@ -97,9 +112,14 @@ MODULES = {
     "BatchNorm and SAGEConv": lambda: Shifted(g.SAGEConv(3, 2, aggr="sum")),
     "BatchNorm and GCNConv": lambda: Shifted(g.GCNConv(3, 2)),
     "BatchNorm and GINConv": lambda: Shifted(g.GINConv(torch.nn.Linear(3, 2))),
+    "GINConv and leaky ReLU": lambda: Twice(gin, torch.nn.functional.leaky_relu),
+    "GINConv and PReLU": lambda: Twice(gin, torch.nn.PReLU()),
+    "GINConv and a factor": lambda: Twice(gin, lambda h: 3 * h.relu(), -0.3),
+    "GINConv without ReLU": lambda: Twice(lambda: g.GINConv(torch.nn.Linear(2, 2, bias=False)), torch.nn.Identity(), 0.5),
+    "GCNConv without ReLU": lambda: Twice(lambda: g.GCNConv(2, 2, bias=False), torch.nn.Identity()),
 }
 
-CERTIFIED = ("summed", "averaged", "GCNConv", "BatchNorm and SAGEConv", "BatchNorm and GCNConv", "BatchNorm and GINConv")
+CERTIFIED = (*(name for name in MODULES if "GINConv" in name or "without ReLU" in name), "by_half", "summed", "averaged", "GCNConv", "BatchNorm and SAGEConv", "BatchNorm and GCNConv")
 """These are rules of message passing: they must not be refused."""
 
 
@@ -150,6 +170,53 @@ def test_a_network_that_was_read_on_one_graph_is_not_attacked_on_others(tmp_path
     assert len(gcnproof.certify(network, graph, Flips(Q=1, q=1))) == 4
     _, plain = gcnproof.from_pyg(g.GCNConv(2, 2), data)
     assert plain.edges and len(gcnproof.certify(plain, graph, Edges(remove=1))) == 4
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"), [(lambda k: Twice(lambda: g.SGConv(2, 2, K=k), torch.relu), "SGConv"), (lambda k: Twice(lambda: g.TAGConv(2, 2, K=k), torch.relu), "TAGConv")]
+)
+def test_several_hops_of_a_layer_are_named(make, kind, tmp_path):
+    """The module by its name, a remedy that is one: the same with one hop is decided, and flips take it as it is."""
+    data = Data(x=X, edge_index=both_ways(GRAPHS["path"]))
+    with pytest.raises(gcnproof.UnsupportedModel, match=rf"Module: first \({kind}\).*Remedy: train with layers of one hop each.*K=1.*Flips\(…\) of 0 and 1") as told:
+        gcnproof.certify(make(2), data, Edges(remove=1))
+    assert "message_passing" not in str(told.value)
+    assert len(gcnproof.certify(make(1), data, Edges(remove=1))) == len(gcnproof.certify(make(2), data, Flips(Q=1, q=1))) == 4
+    # The network alone, and from a file: in both the module is asked for.
+    graph, network = gcnproof.from_pyg(make(2), data)
+    with pytest.raises(gcnproof.InputError, match="give the module itself"):
+        gcnproof.certify(network, graph, Edges(remove=1))
+
+
+def test_hops_over_the_attributes_themselves():
+    class Far(torch.nn.Module):
+        def __init__(self, between):
+            super().__init__()
+            self.lin, self.between = torch.nn.Linear(2, 2), between
+
+        def forward(self, x, edge_index):
+            return self.lin(summed(self.between(summed(x, edge_index)), edge_index))
+
+    data = Data(x=X, edge_index=both_ways(GRAPHS["path"]))
+    with pytest.raises(gcnproof.UnsupportedModel, match=r"the last layer passes messages by Polynomial\(sum, \[0.0, 0.0, 1.0\]\).*with a Linear between two hops"):
+        gcnproof.certify(Far(torch.nn.Identity()), data, Edges(remove=1))
+    assert len(gcnproof.certify(Far(torch.nn.Linear(2, 2)), data, Edges(remove=1))) == 4
+
+
+def test_polynomials_of_a_network_are_named_by_their_layer():
+    graph = gcnproof.Graph.from_data(Data(x=X, edge_index=both_ways(GRAPHS["path"])))
+    weight = np.random.default_rng(0).normal(size=(2, 2))
+
+    def far(operator, *before):
+        source = before[-1].name if before else "x"
+        return gcnproof.Network([*before, gcnproof.Layer("far", [gcnproof.Term(source, operator, weight)], None, "none")])
+
+    for operator in (gcnproof.Polynomial("gcn", [0, 0, 1]), gcnproof.Polynomial("sum", [2, 2])):
+        with pytest.raises(gcnproof.InputError, match=r"layer 'far' passes messages by Polynomial\((gcn|sum), .*\n  help: .*layers one behind the other.*activation='none'.*factor"):
+            gcnproof.certify(far(operator), graph, Edges(remove=1))
+    hop = gcnproof.Layer("hop", [gcnproof.Term("x", "gcn", np.eye(2))], None, "none")
+    for made in (far("gcn", hop), far(gcnproof.Polynomial("sum", [1, 1]))):
+        assert len(gcnproof.certify(made, graph, Edges(remove=1))) == 4
 
 
 def test_an_adjacency_of_the_module_is_refused():

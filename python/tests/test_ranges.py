@@ -187,6 +187,28 @@ def test_modules_of_torch():
     assert broken > 10
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_values_in_the_type_of_the_data_stay_in_their_ranges(name):
+    torch = pytest.importorskip("torch")
+    geometric = pytest.importorskip("torch_geometric")
+    torch.manual_seed(4)
+    edges = geometric.utils.to_undirected(torch.randint(0, 12, (2, 20)))
+    data = geometric.data.Data(x=torch.randn(12, 5).to(getattr(torch, name)), edge_index=edges)
+    model, epsilon = geometric.nn.GCN(5, 4, 2, 3).eval(), 0.7
+    results = gcnproof.certify(model, data, Ranges(epsilon=epsilon), progress=False)
+    broken = results.node[results.verdict == "non_robust"].tolist()
+    assert len(broken) > 3
+    for node in broken:
+        x, row = results.apply(node), results[node]
+        assert x.dtype == data.x.dtype and ((x.double() - data.x.double()).abs() <= epsilon).all()
+        places = torch.tensor(row.witness).T
+        assert (x[tuple(places)] != data.x[tuple(places)]).all()
+        if name in ("float32", "float64"):
+            double = model.double()(x.double(), edges)[node].argmax()
+            assert double != row.predicted
+            model.float()
+
+
 def test_modules_that_divide_rows():
     torch = pytest.importorskip("torch")
     geometric = pytest.importorskip("torch_geometric")

@@ -61,8 +61,9 @@ def _grouped(graph):
         (lambda v: v.certify(1, 1, resume=True), "resume=True without a file"),
         (lambda v: v.certify(1, 1, force=True), "force=True without a file"),
         (lambda v: v.certify(1, 1, out="rows.csv", resume=True, force=True), "contradict each other"),
-        (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph)), r"rows are pairs of ids \(m × 2\).*\.T"),
+        (lambda v: v.certify(E=1, freeze_edges=_columns(v.graph).tolist()), r"rows are pairs of ids \(m × 2\).*\.T"),
         (lambda v: v.certify(E=1, freeze_edges=[(0, 0)]), "freeze_edges: 0–0 cannot be frozen: an edge has two different ends.*\n  help: freeze edges that the graph has"),
+        (lambda v: v.certify(1, float("nan")), "q=nan: .*\n  help: give a float of 0 or more and below 1"),
         (lambda v: v.certify(1, "1%"), "q='1%': a text\n  help: say q=0.01"),
         (lambda v: v.certify("12", 1), "Q='12': a text\n  help: give the number: 12"),
         (lambda v: v.certify(1, np.ones(9)), r"q is an array of float64.*\n  help: .*array.astype\(int\)"),
@@ -95,7 +96,7 @@ def _grouped(graph):
         (lambda v: v.certify(gcnproof.Categories(groups=[range(0, 3)])), "Q is missing\n  help: say how many categories may be changed"),
         (lambda v: gcnproof.Graph.from_data([]), r"a list is no Data object\n  help: .*Batch.from_data_list"),
         (lambda v: gcnproof.Graph.from_data(5), "the data has no x"),
-        (lambda v: v.certify(1, -0.1), "q=-0.1: it is less than 0\n  help: give a float from 0 to 1, or an int"),
+        (lambda v: v.certify(1, -0.1), "q=-0.1: it is less than 0\n  help: give a float of 0 or more and below 1"),
         (lambda v: v.certify(1, 2.0), "q=2.0: a share of the attributes is a float below 1.*\n  help: say q=2"),
         (lambda v: v.certify(1, 1, nodes=iter([0, 1])), "nodes: a list_iterator is neither a list of ids nor a mask"),
         (lambda v: v.certify(1, 1, nodes=0.5), "nodes: a float is neither a list of ids"),
@@ -208,6 +209,24 @@ def test_remedies_of_attributes_lead_to_an_answer(verifier, attributes):
             gcnproof.certify(network, graph, attack, **QUIET)
         named = re.findall(r"(?:give|or) ([A-Z]\w+)\(", caught.value.help)
         assert named and set(named) <= set(decided), (name, caught.value.help)
+
+
+@pytest.mark.parametrize("name", ["candidates", "freeze_edges"])
+def test_two_by_two_is_no_guess(verifier, name):
+    """Two columns of an edge_index look like two pairs: the remedies say which of them is meant, and the answers differ."""
+    absent, present = (np.argwhere(np.triu(verifier.graph.adjacency.toarray() == there, 1)) for there in (0, 1))
+    free = absent if name == "candidates" else present
+    given = np.array([free[0], next(pair for pair in free if not set(pair) & set(free[0]))]).T
+
+    def certify(edges):
+        return verifier.certify(Edges(**{"insert" if name == "candidates" else "remove": 1, name: edges}), **QUIET)
+
+    words = rf"{name} is 2 × 2: an edge_index, or two pairs\?\n  help: give a list of pairs: .*{name}\)?.T.tolist\(\) of an edge_index.*{name}\)?.tolist\(\) of pairs"
+    for edges in (given, list(given), tuple(given)):
+        with pytest.raises(gcnproof.InputError, match=words):
+            certify(edges)
+    assert certify(given.T.tolist()).verdict.tolist() == certify([tuple(pair) for pair in given.T]).verdict.tolist()
+    assert len(certify(given[:, :1])) == len(certify(given.T[:1])) == verifier.graph.node_count
 
 
 def test_what_is_said_of_graphs():
@@ -475,6 +494,15 @@ def test_names_that_look_like_options(verifier, results, tmp_path, monkeypatch):
     assert "gcnproof.report(…)" in page and "gcnproof.study(…)" in page and "pytest" not in page
 
 
+def test_a_report_is_about_one_graph(results, tmp_path):
+    graph, network = small(5)
+    other = gcnproof.certify(network, graph, 1, 1, **QUIET)
+    with pytest.raises(gcnproof.InputError, match="belong to different graphs: the Results at place 1 and the Results at place 3; the Results at place 2\n  help: make one report for each graph"):
+        gcnproof.report(results, other, results, out=tmp_path / "page.html")
+    for one in (results, other):
+        assert gcnproof.report(one, out=tmp_path / "page.html", force=True)
+
+
 def test_a_report_names_what_was_given(verifier, results, tmp_path):
     other, network = small(5)
     results.save(tmp_path / "rows.csv")
@@ -667,6 +695,7 @@ def test_warnings_have_the_words_of_python():
 
     note = "Train for a smaller -Q or -q, with more labelled nodes (--split), or with a longer --warm-up; `gcnproof check --class labels`"
     assert pythonic(note) == "Train for a smaller Q or q, with more labelled nodes (split), or with a longer warm_up; `gcnproof check --class labels`"
+    assert pythonic("give a model, or --message-passing, with rules") == "give a model with rules"
     assert pythonic("2-Q, a -- b, x-q") == "2-Q, a -- b, x-q"
     assert pythonic("overwrite by `--force`, --class labels, --bounds-only, --class") == "overwrite by `force=True`, class_='labels', complete=False, class_"
     assert pythonic("(`mkdir -p a`), `gcnproof study … --out DIR` or --freeze-nodes") == "(`mkdir -p a`), `gcnproof study … --out DIR` or freeze_nodes"

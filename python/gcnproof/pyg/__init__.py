@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import switch, whole
-from ..errors import UnsupportedModel, warn
+from ..errors import InputError, UnsupportedModel, warn
 from ..network import Network
 from ..normalisation import Division, note
 
@@ -55,14 +55,14 @@ class Reading:
         return graph
 
 
-def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False, real: bool = False) -> Reading:
-    """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters."""
+def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, directed: bool = False, real: bool = False, edges: bool = False) -> Reading:
+    """Reads a module, without comparing. `traced`: its numbers remember how they were made from the parameters; `edges`: they may be attacked."""
     from .inputs import check_call, read_data, warn_of_caches, warn_of_precision
 
     if call is not None:
         check_call(call)
     inputs = read_data(data, directed, real)
-    warn_of_caches(model)
+    warn_of_caches(model, edges)
     warn_of_precision(model)
     return _read(model, inputs, call, traced)
 
@@ -70,15 +70,16 @@ def read(model: Any, data: Any, call: Call | None = None, traced: bool = False, 
 def _read(model: Any, inputs: Inputs, call: Call | None, traced: bool = False, rewired: bool = False) -> Reading:
     """The same of data that has been read. `rewired`: for attacks on edges, which change how often a bias arrives."""
     from .comparison import Own
-    from .inputs import OWN_ARGUMENTS, call_of, copied, is_double
+    from .inputs import OWN_ARGUMENTS, Arguments, call_of, copied, is_double
     from .division import bits_of
     from .precision import running
     from .recorder import Given, Recorder
     from .traced import mark, tracing
     from .values import Beforehand
 
-    remedy = "if it is called in another way, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
     way = call or call_of(copied(model), inputs.data)
+    called = str(way) if isinstance(way, Arguments) and way.names != way.given else ""
+    remedy = f"if it is called in another way{f' ({called})' * bool(called)}, say how with `call=lambda model, data: …`" if call is None else OWN_ARGUMENTS
 
     known = Given(bits_of(inputs.data.x.dtype), inputs.normalised, is_double(model))
 
@@ -86,7 +87,7 @@ def _read(model: Any, inputs: Inputs, call: Call | None, traced: bool = False, r
         module = copied(model)
         if traced:
             mark(module)
-        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch, rewired)
+        recorder = Recorder(module, inputs.adjacency, inputs.attributes.shape[1], attributes, inputs.batch, rewired, called)
         given = inputs.with_attributes(recorder.attributes())
         for key in inputs.beforehand():
             setattr(given, key, Beforehand.of(getattr(given, key), recorder, key))
@@ -121,11 +122,18 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
     from .comparison import Own
     from .inputs import adjacency_of, copied
     from .native import evaluator
-    from .rewired import changed, check_same, drawn
+    from .rewired import changed, check_hops, check_same, drawn
 
-    first = read(model, data, call, real=True)
+    first = read(model, data, call, real=True, edges=True)
     arcs = adjacency_of(first.inputs.data, first.inputs.adjacency.shape[0], directed=True)
-    one_way = bool((arcs != arcs.T).nnz)
+    lonely = np.stack((arcs > arcs.T).nonzero(), 1)
+    one_way = len(lonely) > 0
+    if one_way and first.network.has_rules and not first.network.has_matrices:
+        receiver, sender = lonely[0]
+        raise InputError(
+            f"the module makes its edges undirected by itself, and the data has an edge from node {sender} to node {receiver}, but none back",
+            "give it the same with both directions, data = torch_geometric.transforms.ToUndirected()(data)" + ", and leave directed=True out" * attack.directed,
+        )
     if one_way and attack.directed:
         first = read(model, data, call, directed=True, real=True)
     if first.network.has_matrices or one_way and not attack.directed:
@@ -138,6 +146,7 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
     isolates = removes and not attack.keep_one_edge
     one, two = (_read(model, drawn(base, random, isolates), call, rewired=True) for _ in range(2))
     check_same(one.network, two.network)
+    check_hops(one.network)
     reading = replace(first, network=one.network, arrays=one.arrays)
     graph = reading.compared_graph()
     for count in sorted({1, max(1, int(attack._most or 0))}):
@@ -173,7 +182,7 @@ def from_pyg(model: Any, data: Any, *, call: Call | None = None, seed: int = 0, 
     with a warning (`graph.normalised`).
     """
     whole(seed, "seed", "")
-    reading = read(model, data, call, directed=switch(directed, "directed"), real=switch(real, "real"))
+    reading = read(model, data, call, directed=switch(directed, "directed"), real=switch(real, "real"), edges=True)
     graph = reading.compared_graph(seed)
     reading.network.edges = _holds(model, reading, call)
     return graph, reading.network

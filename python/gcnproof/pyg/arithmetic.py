@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from . import words
 from .division import FORMS, quotient, sums_of
 from .forms import Bias, Diagonal, Form
 from .functions import FUNCTIONS, Unhandled, array, function, side, written
@@ -23,7 +24,7 @@ def linear(recorder: Any, value: Value, matrix: np.ndarray, bias: np.ndarray | N
                 "a model on another number of attributes", f"it takes {matrix.shape[0]} attributes, but `data.x` has {value.width}",
                 "give the graph that the model was trained on, with all of its attributes",
             )
-        raise Unhandled(f"the weights take {matrix.shape[0]} inputs, but {value.width} are given")
+        raise Unhandled(f"the weights take {matrix.shape[0]} inputs, but {value.width} are given", "check the sizes of the layers and how they are called")
     result, at = Form(value.rows, matrix.shape[1], []), 0
     for block in value.blocks:
         rows = slice(at, at + block.width)
@@ -79,6 +80,8 @@ def matrix_of(tensor: torch.Tensor) -> sparse.csr_array:
 
 
 def _sum(recorder: Any, a: Value, b: Value) -> Value:
+    if a.rows != b.rows and {a.rows, b.rows} == {recorder.nodes, recorder.graphs}:
+        raise recorder.refuse("a sum of what each node has and what all nodes have together", words.ALL_NODES, f"{words.RETRAIN_NORM}; leave the sum out, or do it to `data.x` before the module")
     if (a.rows, a.width) != (b.rows, b.width):
         raise Unhandled(f"{a.rows} × {a.width} and {b.rows} × {b.width} values are added")
     a, b = a.aligned(b)
@@ -171,7 +174,7 @@ def _div(recorder: Any, a: Any, b: Any, *, rounding_mode: Any = None) -> Recorde
         if result is not None:
             return result
     if isinstance(b, Recorded) or rounding_mode is not None:
-        raise Unhandled(f"it divides by what depends on the attributes. Rows of 0/1 attributes may be divided by their own sums: {FORMS}, where `x` is `data.x`")
+        raise Unhandled("it divides by what depends on the attributes", f"rows of 0/1 attributes may be divided by their own sums: {FORMS}, where `x` is `data.x`")
     # A float64 quotient by a power of ten is not the product with its inverse to the last bit; it is to 1e-16.
     return _mul(recorder, a, 1.0 / array(b))
 
@@ -180,7 +183,7 @@ def _in_place(handler: Any) -> Any:
     def in_place(recorder: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
         result = handler(recorder, a, *args, **kwargs)
         if not isinstance(a, Recorded):
-            raise Unhandled("what depends on the attributes is written into a plain tensor: write it without `_` or `+=`")
+            raise Unhandled("what depends on the attributes is written into a plain tensor", "write it without `_` or `+=`")
         return written(recorder, a, recorder.value(result), True)
 
     return in_place
@@ -196,7 +199,7 @@ for _name in ["add_", "__iadd__", "sub_", "__isub__", "mul_", "__imul__", "div_"
 @function("cat", "concat", "concatenate", "hstack")
 def _cat(recorder: Any, tensors: Any, dim: int = 0, *, axis: Any = None, out: Any = None) -> Recorded:
     if side(dim if axis is None else axis) != 1:
-        raise Unhandled("it puts nodes below each other: say dim=-1")
+        raise Unhandled("it puts nodes below each other", "say dim=-1")
     blocks: list[Form] = []
     for tensor in tensors:
         if isinstance(tensor, Recorded):
@@ -233,17 +236,25 @@ def _sum_of_stack(recorder: Any, input: Recorded, dim: Any = None, keepdim: bool
             value = recorder.open_value(input)
             result = linear(recorder, value, np.full((value.width, 1), 1.0 / value.width if _mean else 1.0))
             if not keepdim:
-                raise Unhandled("all units of a node become one number: say keepdim=True where rows are divided by their sums")
+                raise Unhandled("all units of a node become one number", "say keepdim=True where rows are divided by their sums")
             result.row_sums = sums_of(recorder, value) if not _mean and dtype is None else None
             return recorder.tensor(result)
         value = recorder.open_value(input)
         if dim is None or not isinstance(dim, int) or value.rows != recorder.nodes:
-            raise recorder.refuse("a sum or mean over nodes", "graphs are the sums or means over their own nodes", "use global_add_pool or global_mean_pool")
+            if words.is_branch(recorder.names):
+                raise recorder.refuse("a choice by a sum or mean of values", words.BRANCH, words.NO_BRANCH)
+            whole = "one number for all nodes and units" if dim is None else "a sum or mean over graphs, or over several sides at once,"
+            raise recorder.refuse(whole, f"graphs are the sums or means over their own nodes, and {words.ALL_NODES}",
+                                  "a readout is global_add_pool(x, batch) or global_mean_pool(x, batch); leave choices by such a number out of forward, and statistics of all nodes, too")
         if recorder.graphs > 1:
             raise recorder.refuse("a sum or mean over the nodes of several graphs", "it compares graphs with each other",
                                   "give the readout its batch: global_add_pool(x, data.batch)")
         if not keepdim:
-            raise Unhandled("the nodes of the graph become one row: say keepdim=True, or use global_add_pool")
+            raise recorder.refuse(
+                f"`{'mean' if _mean else 'sum'}` over all nodes as a vector", "the nodes of the graph become one row",
+                "a readout says keepdim=True, or is global_add_pool or global_mean_pool; what is subtracted from nodes or divides them is not followed: "
+                f"{words.RETRAIN_NORM}",
+            )
         ones = sparse.csr_array(np.full((1, value.rows), 1.0 / value.rows if _mean else 1.0))
         return recorder.tensor(recorder.passed(value, recorder.operators.of(ones)))
     tensors, at = input.stack

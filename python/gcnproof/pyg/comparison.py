@@ -13,6 +13,7 @@ from ..errors import MismatchedLogits, UnsupportedModel
 from ..normalisation import divided
 from .inputs import Call, Inputs
 from .precision import running
+from .words import failure
 
 TOLERANCE = 1e-9
 """How far logits may lie from each other, relative to the largest of their class and of their node."""
@@ -146,9 +147,12 @@ class Own:
             try:
                 self._first = self._run(self.inputs.attributes)
             except Exception as error:
+                where, at, hint = failure(plain)
                 raise UnsupportedModel(
-                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}. Remedy: {remedy}; "
-                    "leave out casts to float32 in forward"
+                    f"the module does not run on the data in float64: {type(plain).__name__}: {plain}".rstrip(".: ")
+                    + f".{at} Remedy: {hint or f'{remedy}; leave out casts to float32 in forward'}",
+                    type(plain).__name__,
+                    where,
                 ) from error
         return self.forced
 

@@ -125,5 +125,5 @@ def _normalize(recorder: Any, input: Any, p: float = 2.0, dim: int = 1, eps: flo
         result = quotient(recorder, value, sums and sums.clamped(eps))
         if result is not None:
             return result
-        raise Unhandled(f"it divides by what depends on the attributes. Rows of 0/1 attributes may be divided by their own sums: {FORMS}, where `x` is `data.x`")
+        raise Unhandled("it divides by what depends on the attributes", f"rows of 0/1 attributes may be divided by their own sums: {FORMS}, where `x` is `data.x`")
     return recorder.refuse_function("normalize")

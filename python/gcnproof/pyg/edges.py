@@ -23,6 +23,11 @@ class Edges:
     def __init__(self, recorder: Any, edge_index: Any, edge_weight: Any = None, flow: str = "source_to_target"):
         self.recorder = recorder
         self.flow = flow
+        if isinstance(edge_index, Recorded) and recorder.is_attributes(edge_index):
+            raise recorder.refuse(
+                "a layer that is given the attributes as its edges", recorder.called or "`data.x` arrives where it takes edge_index",
+                "say how the model is called: `call=lambda model, data: model(data.edge_index, data.x)`, if its forward takes the edges first",
+            )
         if isinstance(edge_index, Recorded) or isinstance(edge_weight, Recorded):
             raise recorder.refuse("edges or edge weights that depend on the attributes", words.ATTENTION, words.RETRAIN_LAYER)
         if not isinstance(edge_index, torch.Tensor):
@@ -41,6 +46,10 @@ class Edges:
         else:
             self.index = torch.as_tensor(edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index).long()
             self.weight = None if edge_weight is None else edge_weight.detach().cpu().double()
+        if self.weight is not None and self.weight.dim() and self.weight.shape[0] != self.index.shape[1]:
+            raise recorder.refuse(
+                f"a layer with weights of {self.weight.shape[0]} edges on {self.index.shape[1]} edges", "every edge has one", "give one number for each column of edge_index"
+            )
         if self.weight is not None and self.weight.dim() > 1:
             if self.weight.numel() != self.index.shape[1]:
                 raise recorder.refuse("edge attributes", "only one weight per edge is a fixed message passing", "give one number per edge")
@@ -81,6 +90,12 @@ class Edges:
 def aggregation(recorder: Any, layer: Any) -> str:
     """`add` or `mean`; other aggregations are refused."""
     kind = type(getattr(layer, "aggr_module", None))
+    if isinstance(layer.aggr, (list, tuple)) or kind.__name__ == "MultiAggregation":
+        shown = f"aggr={list(layer.aggr)!r}" if isinstance(layer.aggr, (list, tuple)) else kind.__name__
+        raise recorder.refuse(
+            f"{type(layer).__name__} with {shown}", "several aggregations in one layer are not read",
+            f"{words.RETRAIN_AGGREGATION}, or with a layer for each, whose results are added or concatenated", layer,
+        )
     if kind is SumAggregation or layer.aggr in ("add", "sum"):
         return "add"
     if kind is MeanAggregation or layer.aggr == "mean":

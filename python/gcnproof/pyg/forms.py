@@ -85,6 +85,11 @@ class FormTerm:
         """Has no weight been applied yet?"""
         return isinstance(self.weight, Diagonal) and self.weight.is_identity
 
+    @property
+    def is_wide(self) -> bool:
+        """Does it have a unit for each attribute?"""
+        return self.source.layer is None and isinstance(self.weight, Diagonal)
+
     def size(self) -> np.ndarray:
         """How large the summands of the weights are, as a matrix."""
         return np.abs(dense(self.weight)) if self.magnitude is None else self.magnitude
@@ -260,6 +265,7 @@ def _merged(first: FormTerm, second: FormTerm) -> FormTerm | None:
     (a, one), (b, two) = first.operator.monomial(), second.operator.monomial()
     if not one.same(two):
         return None
+    one = one.rounded(max(two.roundings - one.roundings, 0))
     if isinstance(first.weight, Diagonal) and isinstance(second.weight, Diagonal):
         one_scale, two_scale = a * first.weight.scale, b * second.weight.scale
         cancels = first.magnitude is not None or second.magnitude is not None or bool((one_scale * two_scale < 0).any())
@@ -305,8 +311,11 @@ class Layers:
         """What an operator makes of a form, with a layer between where one is needed."""
         if operator.is_identity:
             return form
-        if self.rewired and form.bias is not None and form.rows == self.nodes and operator.base is not None and not operator.is_readout:
-            form = self.own(form)
+        if self.rewired and form.rows == self.nodes and operator.base is not None and not operator.is_readout:
+            # Layers without activation are no polynomial then, but layers: of these every one has a rule.
+            joined = [operators.joined(operator, term.operator) for term in form.terms if term.operator.base is not None and not term.is_wide]
+            if form.bias is not None or any(one is not None and len(one.coefficients) > 2 for one in joined):
+                form = self.own(form)
         passed = form.passed(operator, operators) if len(form.terms) <= _LONGEST or form.rows != self.nodes else None
         if passed is None:
             passed = self.own(form).passed(operator, operators)

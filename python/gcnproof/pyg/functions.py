@@ -19,7 +19,11 @@ PROPERTIES = {"shape", "dtype", "device", "ndim", "requires_grad", "layout", "is
 
 
 class Unhandled(Exception):
-    """Arguments that a function is not followed with; the message says why."""
+    """Arguments that a function is not followed with: the message says why, and a remedy may be what else to write."""
+
+    def __init__(self, why: str, remedy: str | None = None):
+        super().__init__(why)
+        self.remedy = remedy
 
 
 FUNCTIONS: dict[str, Any] = {}
@@ -121,8 +125,8 @@ def _shaped(name: str) -> Any:
         result = getattr(torch.empty(tuple(tensor.shape), device="meta"), name)(*args, **kwargs)
         if tuple(result.shape) != tuple(tensor.shape):
             if tuple(tensor.shape) == (*result.shape, 1):
-                raise Unhandled("one output that decides by its sign has no logit for each class; return `torch.cat([0 * z, z], dim=1)` of it, nodes × 2")
-            raise Unhandled("nodes and units change their places; keep tensors of nodes × units")
+                raise Unhandled("one output that decides by its sign has no logit for each class", "return `torch.cat([0 * z, z], dim=1)` of it, nodes × 2")
+            raise Unhandled("nodes and units change their places", "keep tensors of nodes × units")
         return tensor
 
     return handler
@@ -181,7 +185,7 @@ def _dropout(recorder: Any, input: Any, p: float = 0.5, training: bool = True, i
 def writable(tensor: Recorded) -> None:
     """Raises about writing into a tensor of which there are parts, or into a part."""
     if tensor.shared[0]:
-        raise Unhandled("a part of a tensor, or a tensor with parts (slices, chunks), is changed in place: write it without `_`, `+=` and inplace=True")
+        raise Unhandled("a part of a tensor, or a tensor with parts (slices, chunks), is changed in place", "write it without `_`, `+=` and inplace=True")
 
 
 def written(recorder: Any, tensor: Recorded, value: Value, inplace: bool) -> Recorded:

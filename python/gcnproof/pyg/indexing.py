@@ -12,7 +12,7 @@ from .forms import Form
 from .functions import FUNCTIONS, Unhandled, function, side, writable
 from .values import Recorded, Value
 
-_PICKED = "some of the nodes are picked; give logits for all nodes, and pick rows after the model"
+_PICKED = ("some of the nodes are picked", "give logits for all nodes, and pick rows after the model")
 
 
 @function("__getitem__")
@@ -112,7 +112,7 @@ def _in_place(name: str) -> Any:
             writable(base)
             base.value = result.value
             return base
-        raise Unhandled("what depends on the attributes is written into a plain tensor: make it with x.new_zeros or torch.zeros_like(x)")
+        raise Unhandled("what depends on the attributes is written into a plain tensor", "make it with x.new_zeros or torch.zeros_like(x)")
 
     return handler
 
@@ -151,7 +151,7 @@ def _ones_like(recorder: Any, input: Any, **kwargs: Any) -> Any:
 @function("chunk", "tensor_split")
 def _chunk(recorder: Any, input: Recorded, chunks: int, dim: int = 0) -> tuple[Recorded, ...]:
     if side(dim) != 1 or not isinstance(chunks, int):
-        raise Unhandled(_PICKED)
+        raise Unhandled(*_PICKED)
     size = -(-input.shape[1] // chunks)
     return _split(recorder, input, size, 1)
 
@@ -159,7 +159,7 @@ def _chunk(recorder: Any, input: Recorded, chunks: int, dim: int = 0) -> tuple[R
 @function("split", "split_with_sizes")
 def _split(recorder: Any, input: Recorded, split_size_or_sections: Any, dim: int = 0) -> tuple[Recorded, ...]:
     if side(dim) != 1:
-        raise Unhandled(_PICKED)
+        raise Unhandled(*_PICKED)
     value, sizes = recorder.open_value(input), split_size_or_sections
     if isinstance(sizes, int):
         sizes = [min(sizes, value.width - at) for at in range(0, value.width, sizes)]

@@ -84,14 +84,35 @@ def batched(data: Any) -> Any:
     for place, graph in enumerate(graphs):
         if not isinstance(graph, Data):
             raise InvalidData(f"a list of graphs is a list of Data objects, and the one at place {place} is a {type(graph).__name__}")
+        if getattr(graph, "x", None) is None:
+            raise InvalidData(f"the graph at place {place} has no attributes (`x`). Remedy: give each graph its own, or leave that graph out")
         if not graph.num_nodes:
             raise InvalidData(f"the graph at place {place} has no nodes: leave it out")
     if not graphs:
         raise InvalidData("the list of graphs is empty")
+    _check_alike(graphs)
     try:
         return Batch.from_data_list(graphs)
     except Exception as error:
-        raise InvalidData(f"the graphs do not fit into one Batch: {type(error).__name__}: {error}") from error
+        raise InvalidData(f"the graphs do not fit into one Batch: {type(error).__name__}: {error}. Remedy: graphs with the same parts, each of the same kind (`print(graph)`)") from error
+
+
+def _check_alike(graphs: list[Any]) -> None:
+    """Raises InvalidData about the first graph of a list that has other parts than most of them, or another number of attributes."""
+    width = [tuple(graph.x.shape[1:]) for graph in graphs if isinstance(graph.x, torch.Tensor)]
+    for place, shape in enumerate(width if len(width) == len(graphs) else ()):
+        if shape != width[0]:
+            sizes = ["×".join(map(str, one)) or "no" for one in (shape, width[0])]
+            raise InvalidData(f"the graph at place {place} has {sizes[0]} attributes, but the first one has {sizes[1]}. Remedy: the same attributes in every graph, 0 where a node lacks one")
+    # A Batch has what the first graph has: labels and weights of the others would be lost.
+    for key in sorted({*_keys(graphs[0]), "y", "edge_weight", "edge_attr"}):
+        without = [place for place, graph in enumerate(graphs) if getattr(graph, key, None) is None]
+        if 0 < len(without) < len(graphs):
+            none = "; a label below 0 is none: torch.tensor([-1])" if key == "y" else ""
+            raise InvalidData(
+                f"the graph at place {without[0]} has no `{key}`, but that at place {next(place for place in range(len(graphs)) if place not in without)} has one. "
+                f"Remedy: give `{key}` to all graphs or to none{none}"
+            )
 
 
 def _batch(data: Any, adjacency: sparse.csr_array) -> np.ndarray:
@@ -141,6 +162,7 @@ def read_data(data: Any, directed: bool = False, real: bool = False) -> Inputs:
     attributes, normalised = _attributes(x, real)
     data = _double(data)
     adjacency = adjacency_of(data, attributes.shape[0], directed)
+    _check_weights(data)
     batch = _batch(data, adjacency)
     labels = _labels(getattr(data, "y", None), attributes.shape[0], int(batch[-1]) + 1)
     return Inputs(data, adjacency, attributes, labels, batch, normalised, directed)
@@ -279,6 +301,18 @@ def adjacency_of(data: Any, nodes: int, directed: bool = False) -> sparse.csr_ar
     return pattern
 
 
+def _check_weights(data: Any) -> None:
+    """Raises InvalidData where the weights of edges are those of other edges."""
+    edges, weights = data.edge_index if getattr(data, "edge_index", None) is not None else None, getattr(data, "edge_weight", None)
+    if not isinstance(edges, torch.Tensor) or edges.layout != torch.strided or not isinstance(weights, torch.Tensor) or not weights.dim():
+        return
+    if weights.shape[0] != edges.shape[1]:
+        raise InvalidData(
+            f"`data.edge_weight` has {weights.shape[0]} entries, but `data.edge_index` has {edges.shape[1]} edges. Remedy: one number for each edge, in the order of their "
+            "columns, or `data.edge_weight = None` where the model takes none"
+        )
+
+
 def _labels(y: Any, nodes: int, graphs: int) -> np.ndarray | None:
     """The class of each node or of each graph, where there is one; raises InvalidData about labels that are something else."""
     if y is None:
@@ -341,15 +375,17 @@ def is_double(model: Any) -> bool:
     return kinds == {torch.float64}
 
 
-def warn_of_caches(model: Any) -> None:
-    """Warns of layers that answer from their last run: a witness replayed in them seems to change nothing."""
+def warn_of_caches(model: Any, edges: bool) -> None:
+    """Warns of layers that answer from their last run: a witness replayed in them seems to change nothing. `edges`: may edges be attacked?"""
     for path, part in model.named_modules() if isinstance(model, torch.nn.Module) else ():
-        if getattr(part, "cached", False) is True:
-            what = "propagated attributes" if hasattr(part, "_cached_x") or hasattr(part, "_cached_h") else "normalised edges"
+        attributes = hasattr(part, "_cached_x") or hasattr(part, "_cached_h")
+        if getattr(part, "cached", False) is True and (attributes or edges):
+            what = "propagated attributes" if attributes else "normalised edges"
+            replayed = "a witness is" if attributes else "changed edges are"
             name = f"model.{path}" if path else "model"
             warn(
                 f"{name} ({type(part).__name__}) has cached=True: after its first run it computes with the {what} of that run, so that your "
-                f"module keeps its class where a witness is replayed. Verdicts are those of the module without its cache; set {name}.cached = False, and "
+                f"module keeps its class where {replayed} replayed. Verdicts are those of the module without its cache; set {name}.cached = False, and "
                 "make the module anew or clear its cache, before you replay"
             )
 
@@ -400,6 +436,21 @@ def check_call(call: Any) -> None:
         raise InputError(f"call: it is called with two arguments, and cannot take them: {error}", remedy) from None
     except ValueError:
         pass  # Some builtins do not say what they take.
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A call by the arguments of forward: their names, and what the data has for them."""
+
+    names: list[str]
+    given: list[str]
+    named: list[str]
+
+    def __call__(self, model: Any, data: Any) -> Any:
+        return model(*[getattr(data, name) for name in self.given], **{name: getattr(data, name) for name in self.named})
+
+    def __str__(self) -> str:
+        return f"forward({', '.join(self.names)}) was called with ({', '.join(self.given)})"
 
 
 def call_of(model: torch.nn.Module, data: Any) -> Call:
@@ -463,4 +514,4 @@ def call_of(model: torch.nn.Module, data: Any) -> Call:
             chosen.append(name)
     # A readout that is told nothing takes all nodes for those of one graph.
     more = ["batch"] if named_batch and "batch" not in chosen and getattr(data, "batch", None) is not None else []
-    return lambda model, data: model(*[getattr(data, name) for name in chosen], **{name: getattr(data, name) for name in more})
+    return Arguments([parameter.name for parameter in parameters[: len(chosen)]], chosen, more)

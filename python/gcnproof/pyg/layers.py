@@ -11,6 +11,8 @@ import torch
 from torch_geometric import nn as pyg
 from torch_geometric.utils import add_self_loops, degree, remove_self_loops
 
+from ..scope import UNCHANGED_EDGES
+from . import words
 from .arithmetic import linear
 from .edges import Edges, aggregation
 from .functions import array
@@ -74,6 +76,8 @@ def _shifted(value: Value, bias: np.ndarray | None) -> Value:
 def _spread(recorder: Any, x: Value, terms: list[tuple[Operator, np.ndarray | None]], bias: np.ndarray | None = None,
             magnitudes: list[np.ndarray] | None = None) -> Value:
     """Σ operator · x · weight + bias."""
+    if recorder.layers.rewired and not all(operator.is_recomputed for operator, _ in terms):
+        raise recorder.refuse("a polynomial of hops, where edges are attacked,", words.HOPS, f"{words.RETRAIN_HOPS}; {UNCHANGED_EDGES}")
     x = recorder.ready(x, [operator for operator, _ in terms])
     sizes: Sequence[np.ndarray | None] = [None] * len(terms) if magnitudes is None else magnitudes
     parts = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class Operator:
         """Is it a multiple of its base?"""
         return self.base is not None and len(self.coefficients) == 2 and self.coefficients[0] == 0.0
 
+    @property
+    def is_recomputed(self) -> bool:
+        """Is it one hop, which is known where edges change, if its base is a rule? A node adds its own value to a sum alone."""
+        return self.base is None or self.is_matrix or len(self.coefficients) == 2 and self.base.rule == "sum"
+
     def times(self, factor: float) -> Operator:
         """A multiple."""
         return self if factor == 1.0 else Operator(self.base, tuple(factor * c for c in self.coefficients), self.under, self.roundings)
@@ -128,12 +134,19 @@ class Operator:
         return total if self.under is None else total @ self.under.expanded()
 
     def monomial(self) -> tuple[float, Operator]:
-        """A number and an operator whose product it is: the number is 1 where several powers are summed."""
+        """A number and an operator whose product it is: the number is 1 where several powers are summed.
+
+        A multiple of the sum over neighbours and a node itself is that number times `poly(sum;a,1)`, as GIN has it: a rule that changed edges determine.
+        """
         filled = [place for place, c in enumerate(self.coefficients) if c != 0.0]
-        if len(filled) != 1:
+        own = self.base is not None and self.base.rule == "sum" and filled == [0, 1]
+        if len(filled) != 1 and not own:
             return 1.0, self
-        factor = self.coefficients[filled[0]]
-        return factor, Operator(self.base, tuple(c / factor for c in self.coefficients), self.under, self.roundings)
+        factor = self.coefficients[filled[-1]]
+        made = tuple(c / factor for c in self.coefficients)
+        # A quotient that is not exact is a rounding of its own.
+        inexact = int(own and Fraction(made[0]) * Fraction(factor) != Fraction(self.coefficients[0]))
+        return factor, Operator(self.base, made, self.under, self.roundings + inexact)
 
     def same(self, other: Operator) -> bool:
         """Is it the same polynomial of the same matrix?"""

@@ -20,7 +20,7 @@ from ..network import Network
 from ..normalisation import Division
 from . import activations, arithmetic, indexing, words  # noqa: F401  (they register their functions)
 from .changes import change
-from .forms import DIVIDED, Diagonal, Form, Layers
+from .forms import DIVIDED, Form, Layers
 from .functions import FUNCTIONS, PROPERTIES, Unhandled
 from .layers import LAYERS, has_own_code
 from .operators import Operator, Operators
@@ -48,8 +48,10 @@ class Given:
 class Recorder:
     """One reading of a module, which must be a copy of its own: its layers are told to record."""
 
-    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given, batch: np.ndarray, rewired: bool = False):
+    def __init__(self, module: torch.nn.Module, adjacency: sparse.csr_array, attributes: int, given: Given, batch: np.ndarray, rewired: bool = False, called: str = ""):
         self.module = module
+        # In words, what its forward is called with, where that is not said by the user.
+        self.called = called
         self.bits, self.given_divided = given.bits, given.divided
         self.follows_casts, self.is_double = given.follows_casts, given.is_double
         # How the module divides the rows of its attributes by their sums, if it does.
@@ -87,15 +89,10 @@ class Recorder:
 
     def _explain(self, error: Exception, remedy: str) -> None:
         """Raises about an error in the module's own code, with its place."""
-        trace, where = error.__traceback__, None
-        while trace is not None:
-            if not words.is_library(trace.tb_frame):
-                where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-            trace = trace.tb_next
-        at = f" Line: {where}." if where else ""
+        where, at, hint = words.failure(error)
+        told = f"{type(error).__name__}: {error}".rstrip(".: ")
         raise UnsupportedModel(
-            f"The module's forward failed while it was read: {type(error).__name__}: {error}.{at} Remedy: the forward must run without the "
-            f"numbers of the attributes; {remedy}.",
+            f"The module's forward failed while it was read: {told}.{at} Remedy: {hint or f'the forward must run on a copy in float64 on the CPU, without the numbers of the attributes; {remedy}'}.",
             type(error).__name__,
             where,
         ) from error
@@ -190,7 +187,7 @@ class Recorder:
             remedy = "write the layer with Linear, ReLU, BatchNorm, sums and concatenation"
             if name == "__getitem__":
                 name, remedy = "[…]", "keep all nodes, and pick units by slices or lists: `x[:, :8]`"
-            raise self.refuse(f"`{name}`", str(unhandled), remedy) from None
+            raise self.refuse(f"`{name}`", str(unhandled), unhandled.remedy or remedy) from None
 
     def _property(self, name: str, func: Any, args: Any) -> Any:
         if name in PROPERTIES:
@@ -202,6 +199,8 @@ class Recorder:
 
     def refuse_function(self, name: str) -> Any:
         """Raises about a function that cannot be followed."""
+        if (pooled := words.pooling()) is not None:
+            raise self.refuse(*pooled)
         plain = name.strip("_") if name.startswith("__") else name
         why, remedy = words.FUNCTIONS.get(
             plain.removeprefix("Tensor."),
@@ -216,6 +215,12 @@ class Recorder:
         return error
 
     # What layers do.
+
+    def is_attributes(self, tensor: Recorded) -> bool:
+        """Is a tensor the attributes as they are?"""
+        with torch._C.DisableTorchFunctionSubclass():
+            forms = tensor.value.blocks
+        return len(forms) == 1 and [term.source for term in forms[0].terms] == [self.layers.attributes] and forms[0].is_local and forms[0].terms[0].is_plain
 
     def relu(self, form: Form) -> Form:
         """What is above zero, as a layer."""
@@ -245,9 +250,8 @@ class Recorder:
             for operator in operators:
                 for term in form.terms:
                     joined = self.operators.joined(operator, term.operator)
-                    wide = term.source.layer is None and isinstance(term.weight, Diagonal)
                     long = joined is not None and term.operator.base is not None and len(joined.coefficients) > _LONGEST_POWER + 1
-                    if joined is None or long and not wide:
+                    if joined is None or long and not term.is_wide:
                         return self.layers.own(form)
             return form
 
@@ -299,7 +303,7 @@ def _bound(recorder: Recorder, handler: Any, part: torch.nn.Module) -> Any:
         try:
             result = handler(recorder, part, *args, **kwargs)
         except Unhandled as unhandled:
-            raise recorder.refuse(type(part).__name__, str(unhandled), "check the sizes of the layers and how they are called", part) from None
+            raise recorder.refuse(type(part).__name__, str(unhandled), unhandled.remedy or "check the sizes of the layers and how they are called", part) from None
         for block in result.blocks:
             block.label = recorder.names.get(id(part)) or block.label
         return recorder.tensor(result)

@@ -16,9 +16,11 @@ import torch
 from scipy import sparse
 
 from ..errors import UnsupportedModel
-from ..network import Network, Polynomial
+from ..network import Network, Polynomial, recomputed
+from ..scope import UNCHANGED_EDGES
 from .inputs import Inputs
 from .operators import are_equal, rules_of
+from .words import HOPS, RETRAIN_HOPS
 
 if TYPE_CHECKING:
     from ..attack import Edges
@@ -31,7 +33,7 @@ _CLOSE = 1e-12
 
 REMEDY = (
     "edges can be attacked where a module uses `edge_index` in its layers alone (GCNConv, SAGEConv, GINConv, …): leave what else it computes from the edges out of its forward; "
-    "attacks on attributes, Flips(…), take the module as it is"
+    + UNCHANGED_EDGES
 )
 
 
@@ -79,6 +81,18 @@ def check_same(first: Network, second: Network) -> None:
     what = _difference(first, second)
     if what is not None:
         raise UnsupportedModel(f"{what} depends on the edges in a way that is no rule of message passing, and edges are to be attacked. Remedy: {REMEDY}", "edge_index")
+
+
+def check_hops(network: Network) -> None:
+    """Raises UnsupportedModel where a layer has a polynomial that is not recomputed when edges change."""
+    for layer, term in ((layer, term) for layer in network.layers for term in layer.terms):
+        if not recomputed(term.operator):
+            what = "the last layer" if layer.name == "logits" else f"layer {layer.name!r}"
+            raise UnsupportedModel(
+                f"{what} passes messages by {term.operator}, and edges are to be attacked: {HOPS}. Remedy: {RETRAIN_HOPS}, and with a Linear between two hops over the "
+                f"attributes themselves; {UNCHANGED_EDGES}",
+                "edge_index",
+            )
 
 
 def holds(first: Network, second: Network) -> bool:

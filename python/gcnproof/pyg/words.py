@@ -12,22 +12,30 @@ from typing import Any
 import torch
 import torch_geometric
 
+from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.aggr import Aggregation
+
 from ..errors import UnsupportedModel
 
 ATTENTION = "its messages are weighted with what is computed from the attributes, so message passing is not fixed"
 PER_EDGE = "it applies a function of its own to every edge"
 STATISTICS = "it divides by statistics that are computed from the attributes themselves"
 CURVED = "only ReLU, leaky ReLU and PReLU are piecewise linear in the way that is certified"
+BRANCH = "what is computed depends on a choice by the attributes' values"
+ALL_NODES = "what every node adds, subtracts or divides by would be computed from the attributes of all nodes"
 POOLING = "it drops nodes by what is computed from the attributes"
 READOUT = "graphs are the sums or means over their nodes, and no other numbers lead from nodes to graphs or back"
-EXTREME = "only sums and means of messages are supported, not their maximum or an order of them"
+EXTREME = "only sums and means are supported, of messages and of the nodes of a graph, not their maximum or an order of them"
+HOPS = "of message passing that changes with the edges, a single hop is recomputed"
 
 RETRAIN_RELU = "train the model with ReLU (`F.relu`, `torch.nn.ReLU`)"
 LAST_OR_RELU = (
     "between layers, train the model with ReLU (`F.relu`, `torch.nn.ReLU`); at the end, return the logits themselves: the class with the largest logit stays the same"
 )
 RETRAIN_LAYER = "train with a layer of fixed message passing: GCNConv, SAGEConv, GraphConv, GINConv, TAGConv, ChebConv, SGConv, APPNP, …"
+RETRAIN_HOPS = "train with layers of one hop each (GCNConv, SAGEConv, GINConv, …; SGConv and TAGConv with K=1, ChebConv with K=2)"
 RETRAIN_NORM = "train with BatchNorm (its statistics are fixed after training), or without a norm"
+NO_BRANCH = "leave the choice out of forward, or make it by what does not depend on the attributes, such as their shape; ReLU is a choice that is followed"
 RETRAIN_AGGREGATION = "train with aggr='mean' or aggr='add'"
 RETRAIN_POOL = "train with global_add_pool or global_mean_pool"
 
@@ -77,7 +85,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
                     ("a maximum or an order of values is not a sum of terms", "use sums, means or concatenation; the maximum of x and 0 is `F.relu(x)`")),
     **dict.fromkeys(["gt", "lt", "ge", "le", "eq", "ne", "where", "masked_fill", "masked_fill_", "nonzero", "bool", "any", "all", "isnan", "isfinite",
                      "greater", "less", "sign", "heaviside", "masked_select", "allclose", "equal"],
-                    ("what is computed depends on a choice by the attributes' values", "use ReLU, which is such a choice, and fixed weights")),
+                    (BRANCH, "use ReLU, which is such a choice, and fixed weights")),
     **dict.fromkeys(["numpy", "tolist", "item", "array", "float", "int", "index", "contains", "iter"],
                     ("the numbers leave PyTorch and cannot be followed", "compute with tensors")),
     **dict.fromkeys(["t", "transpose", "permute", "reshape", "view", "flatten", "unsqueeze", "T", "mT", "roll", "flip", "swapaxes", "movedim", "unbind"],
@@ -91,6 +99,8 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     "embedding": ("the attributes are used as numbers of rows", "use the 0/1 attributes themselves, with torch.nn.Linear"),
 }
 """Functions that are refused by name: why, and what to do."""
+
+_POOLED = {name: why for name, (why, remedy) in MODULES.items() if remedy == RETRAIN_POOL}
 
 _LONGEST_LINE = 120
 """Longer lines of the user's code are cut in messages."""
@@ -125,6 +135,46 @@ def _frames() -> Any:
         frame = frame.f_back
 
 
+def failure(error: BaseException) -> tuple[str | None, str, str | None]:
+    """Where the module's code failed: `file:line`, the same as a sentence, and a remedy where the cause is how the copy of the module runs that is read."""
+    trace, where, text = error.__traceback__, None, ""
+    while trace is not None:
+        if not is_library(trace.tb_frame):
+            file = trace.tb_frame.f_code.co_filename
+            where, text = f"{file}:{trace.tb_lineno}", linecache.getline(file, trace.tb_lineno).strip()
+        trace = trace.tb_next
+    said = f"{text} {error}".lower()
+    hint = None
+    if isinstance(error, AssertionError) and any(name in said for name in ("dtype", "float32", "is_floating_point", "floattensor")):
+        hint = "a copy of the module is read that runs in float64: leave the check of the type out of forward, or let it take torch.float64, too"
+    elif any(name in said for name in ("cuda", "nvidia", "mps", "xpu", "get_device()")):
+        hint = "a copy of the module is read that runs on the CPU: leave moves to a device out of forward, or move to where the weights are: .to(next(self.parameters()).device)"
+    return where, f" Line: {where}{f': `{_short(text)}`' if text else ''}." if where else "", hint
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
+
+
+def pooling() -> tuple[str, str, str] | None:
+    """What is refused, why, and what to do, where a pooling or an aggregation of PyTorch Geometric is being run."""
+    name = None
+    for frame in _frames():
+        own = frame.f_locals.get("self")
+        if isinstance(own, MessagePassing) and name is not None:
+            return f"{type(own).__name__} with {name}", _POOLED.get(name, EXTREME), RETRAIN_AGGREGATION
+        if name is None and isinstance(own, Aggregation):
+            name = type(own).__name__
+        elif frame.f_code.co_name in ("global_max_pool", "global_sort_pool") and is_library(frame):
+            name = frame.f_code.co_name
+    return None if name is None else (name, _POOLED.get(name, EXTREME), RETRAIN_POOL)
+
+
+def is_branch(names: dict[int, str]) -> bool:
+    """Is the line of the user's code that is being run a choice?"""
+    return (place(names)[1] or "").startswith(("if ", "elif ", "while ", "assert ", "if(", "while(", "assert("))
+
+
 def _module(frame: Any, names: dict[int, str]) -> Any:
     own = frame.f_locals.get("self")
     return own if isinstance(own, torch.nn.Module) and names.get(id(own)) else None
@@ -155,8 +205,6 @@ def refuse(what: str, why: str, remedy: str, names: dict[int, str], module: Any 
         path = names.get(id(module), "")
         parts.append(f"Module: {path or 'the model itself'} ({type(module).__name__}).")
     if where is not None:
-        text = text or ""
-        short = text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"
-        parts.append(f"Line: {where}" + (f": `{short}`." if short else "."))
+        parts.append(f"Line: {where}" + (f": `{_short(text)}`." if text else "."))
     parts.append(f"Remedy: {remedy}.")
     return UnsupportedModel(" ".join(parts), what, where)
