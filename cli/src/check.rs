@@ -97,6 +97,9 @@ impl Check {
         let start = std::time::Instant::now();
         let summary = check(&graph, &model, &options, reader, |nodes| bar.set_position(nodes));
         bar.finish_and_clear();
+        if !self.question.0.has_local() && summary.unmet.iter().any(|unmet| unmet.contains("asked about q = ")) {
+            note!("note: -q was left out, and is 1 % of the attributes then: give the -q of the run");
+        }
         match self.format {
             Format::Json => say!("{}", ascii(&machine(&summary)))?,
             Format::Table => {

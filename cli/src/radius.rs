@@ -177,16 +177,21 @@ fn is_open(certified: Option<u64>, attacked: Option<u64>, limit: usize) -> bool 
     first_open <= limit as u64 && attacked.is_none_or(|q| q > first_open)
 }
 
+/// By the nearest rank: the smallest of sorted values with at least so many percent of all of them at or below it.
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    sorted.get((percent * sorted.len()).div_ceil(100).saturating_sub(1)).copied()
+}
+
 /// Mean and percentiles of both radii. A node without a witness counts with the limit of the search.
 fn summarise(radii: &[(Option<u64>, Option<u64>)], limit: usize, words: &Words) -> Value {
     let statistics = |mut values: Vec<u64>| {
         values.sort_unstable();
-        let at = |share: f64| values.get((share * (values.len().saturating_sub(1)) as f64).round() as usize).copied();
+        let at = |percent| percentile(&values, percent);
         // Of no numbers there is no mean.
         let mean = (!values.is_empty()).then(|| values.iter().map(|&q| q as f64).sum::<f64>() / values.len() as f64);
         json!({
             "mean": mean,
-            "p10": at(0.1), "p25": at(0.25), "median": at(0.5), "p75": at(0.75), "p90": at(0.9), "max": at(1.0),
+            "p10": at(10), "p25": at(25), "median": at(50), "p75": at(75), "p90": at(90), "max": at(100),
         })
     };
     let exact = |radius: &&(Option<u64>, Option<u64>)| radius.1 == Some(radius.0.map_or(0, |q| q.saturating_add(1)));
@@ -237,4 +242,19 @@ fn print_table(summary: &Value, words: &Words, targets: &str) -> Result<()> {
         words.global,
         summary["not_attacked"]
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percentile;
+
+    #[test]
+    fn percentiles_are_those_of_the_nearest_rank() {
+        let few = [0, 3, 3, 3, 3, 3];
+        assert_eq!([10, 25, 50, 100].map(|percent| percentile(&few, percent)), [Some(0), Some(3), Some(3), Some(3)]);
+        let ten: Vec<u64> = (1..=10).collect();
+        let found = [10, 25, 50, 75, 90, 100].map(|percent| percentile(&ten, percent));
+        assert_eq!(found, [Some(1), Some(3), Some(5), Some(8), Some(9), Some(10)]);
+        assert_eq!((percentile(&[7], 10), percentile(&[], 10)), (Some(7), None));
+    }
 }

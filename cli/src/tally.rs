@@ -442,15 +442,20 @@ fn collective_table(rows: &[CollectiveRecord]) -> String {
     for row in rows {
         let certified = row.counted.saturating_sub(row.bound);
         let unknown = row.bound.saturating_sub(row.broken);
+        let least = if row.robust < row.counted { "≥ " } else { "" };
         let _ = writeln!(
             text,
             "{:>8}{:>9}{certified:>11}{unknown:>9}{:>8}{:>16}{:>7}",
             row.q_global,
             row.counted,
             row.broken,
-            row.robust,
+            format!("{least}{}", row.robust),
             row.flips.len()
         );
     }
+    text.push_str(
+        "\nrobust alone are those that were found robust one at a time, of which there may be more: unless --complete or --radii was \
+         given, single nodes were examined up to 8 flips\n",
+    );
     text
 }

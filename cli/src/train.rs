@@ -119,10 +119,18 @@ impl NetworkArguments {
 }
 
 /// Whose labels may be used.
+/// A share of the nodes of each class; one of nothing labels no node.
+fn share(text: &str) -> Result<Share, String> {
+    if text.trim().trim_end_matches('%').trim_end().parse::<f64>().is_ok_and(|share| share <= 0.0) {
+        return Err(format!("'{text}' labels no node: give at least 1 node per class, or a percentage above 0"));
+    }
+    text.parse()
+}
+
 #[derive(Args, Debug)]
 struct SplitArguments {
     /// Labelled nodes of each class: a percentage (at least one node), or a number
-    #[arg(long, value_name = "P%|N", default_value = "10%", help_heading = "Training")]
+    #[arg(long, value_name = "P%|N", default_value = "10%", help_heading = "Training", value_parser = share)]
     split: Share,
     /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME;
     /// in the place of --split

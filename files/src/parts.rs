@@ -291,8 +291,8 @@ impl<'bytes> Reader<'bytes> {
             if !options.binarize {
                 if let Some(normalisation) = Normalisation::recognise(&matrix) {
                     self.notes.push(format!(
-                        "`{entry}`: rows of 0/1 divided by their sums ({} bits): a flip changes the row's sum, and all its \
-                         entries with it",
+                        "`{entry}`: rows of 0/1 divided by their sums ({} bits): what flips is 0/1, and the row is divided again; \
+                         within ranges the quotients are moved, and changed edges leave them as they are",
                         normalisation.bits()
                     ));
                     return Ok(plain(matrix.into_pattern(), normalisation));

@@ -1,10 +1,12 @@
 //! One run: rows on their way to a file that is valid at every moment, or only to memory.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use gcnproof::{Budget, Certifier, CertifierBuilder, Graph, Network, Problem};
+use gcnproof_check::open_proofs;
 use gcnproof_results::record::consistent::Row;
 use gcnproof_results::record::description::Description;
 use gcnproof_results::{Column, Journal, Mode};
@@ -15,6 +17,15 @@ use serde::de::DeserializeOwned;
 use super::host::Host;
 use super::outputs::{NamedFile, check_folder};
 use super::reproduction::keep;
+
+/// Does a file of proofs have its last line? Rows that are lost are computed again then, and their proofs are there.
+fn is_finished(path: &Path) -> bool {
+    let Ok(source) = open_proofs(path, None) else { return false };
+    let mut last = Vec::new();
+    let lines = BufReader::new(source).split(b'\n').map_while(std::io::Result::ok);
+    lines.filter(|line| !line.is_empty()).for_each(|line| last = line);
+    last.starts_with(br#"{"end":"#)
+}
 
 /// Where rows go, and who runs it.
 #[derive(Clone)]
@@ -150,7 +161,8 @@ impl Run {
         if self.resume && there > 0 {
             self.host.note(&format!("resuming: {there} of {} rows are there already", keys.len()));
         }
-        if let Some(path) = left.filter(|_| !open.is_empty()).map(|path| path.display().to_string()) {
+        let left = left.filter(|path| !open.is_empty() && !is_finished(path));
+        if let Some(path) = left.map(|path| path.display().to_string()) {
             self.host.note(&format!(
                 "note: {path}, which that run wrote, stays unfinished: to go on with it, add --proofs {path}"
             ));

@@ -146,7 +146,8 @@ impl Training<'_> {
         // The run is done: what it could be resumed from is of no use any more.
         let _ = std::fs::remove_file(&checkpoint);
         let evaluation = evaluate(self.graph, &trainer.model(), &self.budget, &self.split);
-        warn(trainer.iteration(), &evaluation, host);
+        let void = self.budget.global() == 0 || self.budget.locals().iter().all(|&most| most == 0);
+        warn(trainer.iteration(), void, &evaluation, host);
         Ok(Some(Trained { iterations: trainer.iteration(), seconds, evaluation, identity }))
     }
 
@@ -218,15 +219,15 @@ impl Training<'_> {
     }
 }
 
-/// Tells of a model that is of little use.
-fn warn(iterations: usize, evaluation: &Evaluation, host: &dyn Host) {
+/// Tells of a model that is of little use. Where nothing may be flipped (`void`), all nodes are certified, whatever the model is.
+fn warn(iterations: usize, void: bool, evaluation: &Evaluation, host: &dyn Host) {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let (certified, accuracy, largest) =
         (percent(evaluation.certified_by_best), percent(evaluation.accuracy), percent(evaluation.largest_class));
     if iterations == 0 {
         host.note("note: no iteration was run: the weights of the model are those of the start, and it is untrained");
     }
-    if evaluation.collapsed() {
+    if evaluation.collapsed() && !void {
         host.note(&format!(
             "warning: the model has collapsed: {certified} of the nodes are certified, but it is right about {accuracy} of \
              them, and always answering the largest class is right about {largest}. Train for a smaller -Q or -q, with more \

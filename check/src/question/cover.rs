@@ -81,8 +81,9 @@ pub(crate) fn uncovered_flips(graph: &GraphFile, asked: &FlipLimits, stated: &Fl
         }
         if !local && flips > stated.local(node) {
             local = true;
-            let stated = stated.local(node);
-            reasons.push(format!("asked about q = {flips} at node {node}, stated q = {stated}"));
+            let (most, stated) = (asked.local(node), stated.local(node));
+            let some = if flips < most { format!(", of which {flips} can be used") } else { String::new() };
+            reasons.push(format!("asked about q = {most} at node {node}{some}, stated q = {stated}"));
         }
     }
     most.sort_unstable_by(|a, b| b.cmp(a));

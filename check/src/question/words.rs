@@ -224,6 +224,12 @@ impl Words {
         self.get("directed-edges").is_some()
     }
 
+    /// Is it said how many flips there may be at a node?
+    #[must_use]
+    pub fn has_local(&self) -> bool {
+        self.get("local").is_some() || self.get("local-file").is_some()
+    }
+
     fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

@@ -1823,6 +1823,12 @@ fn a_collapsed_model_gets_a_warning() {
     let done = bench.run(&format!("{base} --weight-decay 100 --out flat.safetensors"));
     let warned = joined(&done.stderr);
     assert!(done.status.success() && warned.contains("collapsed") && warned.contains("largest class"), "{warned}");
+    // Where nothing may be flipped, every model is certified.
+    for void in ["-Q 0", "-q 0"] {
+        let done = bench.run(&format!("{base} --weight-decay 100 --out void.safetensors --force {void}"));
+        let warned = joined(&done.stderr);
+        assert!(done.status.success() && !warned.contains("collapsed"), "{void}: {warned}");
+    }
     let done = bench.run(&format!("{base} --out good.safetensors"));
     assert!(done.status.success() && !joined(&done.stderr).contains("collapsed"), "{}", joined(&done.stderr));
 }
@@ -1858,6 +1864,43 @@ fn proofs_that_break_off_say_so() {
     bench.done("check cora.npz gcn.safetensors proofs.jsonl -Q 1 --nodes 0-9");
 }
 
+/// What single nodes withstand is examined up to a few flips, and the table says that there may be more.
+#[test]
+fn nodes_that_are_robust_alone_are_at_least_so_many() {
+    let bench = Bench::new();
+    let line = "collective small.npz small.safetensors --layers encoder,classifier -q 3 --budgets 12 --out all.jsonl";
+    bench.done(line);
+    let done = bench.run("summary all.jsonl");
+    let table = joined(&done.stdout);
+    assert!(table.contains("robust alone") && table.contains("single nodes were examined up to 8 flips"), "{table}");
+    let row: Value = serde_json::from_slice(&std::fs::read(bench.path("all.jsonl")).unwrap()).unwrap();
+    let (robust, counted) = (row["robust"].as_u64().unwrap(), row["counted"].as_u64().unwrap());
+    assert_eq!(table.contains(&format!("≥ {robust}")), robust < counted, "{table}");
+}
+
+#[test]
+fn a_split_of_no_node_is_named() {
+    let bench = Bench::new();
+    for none in ["0", "0%"] {
+        let told = joined(&bench.run(&format!("train cora.npz --loss ce --out new.safetensors --split {none}")).stderr);
+        assert!(told.contains("labels no node: give at least 1 node per class"), "{told}");
+    }
+}
+
+/// Where -q is left out, the question is about another share than that of the run: both numbers and the reason are told.
+#[test]
+fn a_local_budget_that_is_left_out_is_named() {
+    let bench = Bench::new();
+    bench.done("certify cora.npz gcn.safetensors -Q 3 -q 1 --nodes 0-2 --proofs local.jsonl");
+    let done = bench.run("check cora.npz gcn.safetensors local.jsonl -Q 3 --nodes 0-2");
+    let (told, noted) = (joined(&done.stdout), joined(&done.stderr));
+    assert!(told.contains("q = 14 per node") && told.contains("asked about q = 14 at node"), "{told}");
+    assert!(told.contains("of which 3 can be used, stated q = 1"), "{told}");
+    assert!(noted.contains("-q was left out, and is 1 % of the attributes then"), "{noted}");
+    let done = bench.run("check cora.npz gcn.safetensors local.jsonl -Q 3 -q 1 --nodes 0-2");
+    assert!(done.status.success() && !joined(&done.stderr).contains("left out"), "{}", joined(&done.stderr));
+}
+
 /// Whoever goes on with the rows alone hears of the proofs that stay behind.
 #[test]
 fn unfinished_proofs_are_not_forgotten() {
@@ -1868,6 +1911,13 @@ fn unfinished_proofs_are_not_forgotten() {
     rows.truncate(3);
     gcnproof_results::write(&bench.path("rows.csv"), NodeRecord::SCHEMA, &rows).unwrap();
     let before = std::fs::read(bench.path("rows.csv")).unwrap();
+    // The proofs have their end: what is lost are rows alone.
+    let noted = joined(&bench.run(&format!("{line} --resume")).stderr);
+    assert!(noted.contains("resuming: 3 of 10") && !noted.contains("unfinished"), "{noted}");
+    bench.write("rows.csv", &before);
+    let proofs = std::fs::read_to_string(bench.path("proofs.jsonl")).unwrap();
+    let cut = proofs.trim_end().rsplit_once('\n').unwrap().0;
+    bench.write("proofs.jsonl", format!("{cut}\n").as_bytes());
     let noted = joined(&bench.run(&format!("{line} --resume")).stderr);
     assert!(noted.contains("stays unfinished") && noted.contains("add --proofs proofs.jsonl"), "{noted}");
     bench.write("rows.csv", &before);
