@@ -73,7 +73,7 @@ struct Written<'a> {
     graph: &'a GraphFile,
     header: &'a Header,
     operators: Vec<Operator>,
-    layers: Vec<(usize, Vec<(usize, Vec<f64>)>, &'a [f64], Vec<bool>)>,
+    layers: Vec<WrittenLayer<'a>>,
 }
 
 impl<'a> Written<'a> {
@@ -81,7 +81,7 @@ impl<'a> Written<'a> {
         EdgeStatement::new(graph, model, header).map_err(|reason| reason.to_string())?;
         let names = require_fit(graph, model, &header.message_passing).map_err(|reason| reason.to_string())?;
         let first = first_weights(graph, model, names[0].len()).map_err(|reason| reason.to_string())?;
-        let (mut operators, mut layers): (Vec<Operator>, Vec<_>) = (Vec::new(), Vec::new());
+        let (mut operators, mut layers): (Vec<Operator>, Vec<WrittenLayer>) = (Vec::new(), Vec::new());
         for (at, (layer, names)) in model.layers.iter().zip(&names).enumerate() {
             let weight = if at == 0 { &*first } else { &layer.weight };
             let (inputs, outputs) = (weight.rows / names.len().max(1), weight.columns);
@@ -95,11 +95,11 @@ impl<'a> Written<'a> {
                     if place == operators.len() {
                         operators.push(operator);
                     }
-                    terms.push((place, weight.values[term * inputs * outputs..][..inputs * outputs].to_vec()));
+                    terms.push((place, weight.values[term * inputs * outputs..][..inputs * outputs].to_vec().into()));
                 }
             }
             let relu = (0..outputs).map(|unit| !layer.linear.get(unit).copied().unwrap_or(false)).collect();
-            layers.push((inputs, terms, layer.bias.as_slice(), relu));
+            layers.push(WrittenLayer { inputs, terms, bias: &layer.bias, relu });
         }
         Ok(Written { graph, header, operators, layers })
     }
@@ -121,9 +121,8 @@ impl<'a> Written<'a> {
             }
         }
         writeln!(to, "layers {}", self.layers.len())?;
-        for (inputs, terms, bias, relu) in &self.layers {
-            let terms = terms.iter().map(|(operator, weights)| (*operator, weights.as_slice())).collect();
-            WrittenLayer { inputs: *inputs, terms, bias, relu: relu.clone() }.write(to)?;
+        for layer in &self.layers {
+            layer.write(to)?;
         }
         let changes = edges.kinds();
         let ends = if changes.directed { "directed" } else { "undirected" };

@@ -3,6 +3,7 @@
 //!
 //! The statement has to be right. Proofs need not be: whatever is written for them, nothing false is accepted.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
         let (outputs, terms) = (network.widths[at + 2], file.operators.len().max(1));
         let inputs = if at == 0 { width } else { layer.weight.len() };
         let weights = |term: usize| &file.weight.values[term * inputs * outputs..][..inputs * outputs];
-        let terms = (0..terms).map(|term| (first_operators[at] + term, weights(term))).collect();
+        let terms = (0..terms).map(|term| (first_operators[at] + term, weights(term).into())).collect();
         let relu = (0..outputs).map(|unit| !network.is_linear(at + 2, unit)).collect();
         WrittenLayer { inputs, terms, bias: &file.bias, relu }.write(to)?;
     }
@@ -81,7 +82,7 @@ pub(super) fn graph(graph: &GraphFile, width: usize, to: &mut impl Write) -> io:
 pub(super) struct WrittenLayer<'a> {
     pub(super) inputs: usize,
     /// The place of each term's operator, and its weights.
-    pub(super) terms: Vec<(usize, &'a [f64])>,
+    pub(super) terms: Vec<(usize, Cow<'a, [f64]>)>,
     /// Of all nodes, or of each.
     pub(super) bias: &'a [f64],
     /// Has a unit an activation? What the last layer says of its units is never used.
