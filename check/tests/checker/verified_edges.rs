@@ -286,3 +286,34 @@ fn changes_are_judged_as_by_the_core() {
     println!("{counts:?}");
     assert!(counts[1..].iter().all(|&count| count > 25), "{counts:?}");
 }
+
+/// A node with 40 neighbours, of which up to 8 are lost: far more sets than are listed here, and a bound suffices. Where a loss of 8 is too much,
+/// nothing is shown.
+#[test]
+fn a_bound_stands_for_long_lists_of_removals() {
+    let Some(program) = program() else { return };
+    let (nodes, lost) = (41, 8);
+    let links: Vec<Edge> = (1..nodes as u32).map(|leaf| (0, leaf)).collect();
+    let attributes: Vec<&[u8]> = vec![&[1, 0]; nodes];
+    // What class 0 has after 8 losses, by the sizes 33 and 2.
+    for (rule, left) in [("sum", 2.0), ("mean+self", 1.0 / 16.0), ("gcn", (32.0 / 66f64.sqrt() + 1.0 / 33.0) / 16.0)] {
+        for (margin, expected) in [(1.0 / 64.0, true), (-1.0 / 64.0, false)] {
+            let mut first = layer(&[&[1.0], &[0.0]], &[0.0]);
+            let mut second = layer(&[&[1.0 / 16.0, 0.0]], &[0.0, left - margin]);
+            first.operators = vec!["identity".into()];
+            second.operators = vec![rule.into()];
+            let removals = Removals {
+                global: lost,
+                local: Local::Uniform(u64::MAX),
+                keep_one: false,
+                frozen: Vec::new(),
+                changes: None,
+            };
+            let case = Case::new(nodes, &links, &attributes, vec![first, second], removals);
+            let mut judge = EdgeJudge::start(&program, &case.world.graph, &case.world.model, &case.header).unwrap();
+            let claim = robust(0, 0, 2, |_| vec![Step::Singles(Nothing {})]);
+            let answer = judge.ask(&claim, 100).unwrap();
+            assert_eq!(answer == EdgeAnswer::Shown(Verdict::Robust), expected, "{rule} {margin}: {answer:?}");
+        }
+    }
+}
