@@ -71,4 +71,6 @@ pub use question::{Attack, Execution, Question, RULES, Value, WORDS, Word, Words
 pub use rounding::usual_error;
 pub use statement::{Decided, Statement, matrix_digest};
 pub use verdict::{Fault, Reason, Verdict};
-pub use verified::{ClaimSide, Judge, SideBySide, Told, find_program, verify, verify_collective};
+pub use verified::{
+    ClaimSide, EdgeAnswer, EdgeJudge, Judge, SideBySide, Told, find_program, verify, verify_collective,
+};

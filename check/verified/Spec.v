@@ -112,3 +112,59 @@ Definition breaks (net : network Q) (P : problem) (classes : Z) (counts : Z -> Z
 Definition breaks_at_most (net : network Q) (P : problem) (most : option Z) (classes nodes : Z) (counts : Z -> Z -> bool) (bound : Z) : Prop :=
   forall F T, attack P most F -> NoDup T -> (forall t, In t T -> (0 <= t < nodes)%Z /\ breaks net P classes counts F t) ->
   (Z.of_nat (length T) <= bound)%Z.
+
+(* Networks whose operators follow from a graph: of each node the nodes that it receives from, itself left out. What a term passes on is the
+   same whatever the edges are (identity, readouts); or a node receives from its row, and from itself where the rule or a loop says so, with
+   entries by the number of those that it receives from, its size, or by its size and the sender's. *)
+Definition graph := Z -> list Z.
+Inductive rule (number : Type) :=
+| Fixed (rows : Z -> list (Z * number))
+| ByReceiver (itself : Z -> bool) (entry : Z -> number)
+| ByBoth (itself : Z -> bool) (entry : Z -> Z -> number).
+Arguments Fixed {number}. Arguments ByReceiver {number}. Arguments ByBoth {number}.
+Definition received (itself : Z -> bool) (g : graph) (v : Z) : list Z := if itself v then v :: g v else g v.
+Definition size_of (itself : Z -> bool) (g : graph) (v : Z) : Z := Z.of_nat (length (received itself g v)).
+Definition by_rule {number} (r : rule number) (g : graph) (v : Z) : list (Z * number) :=
+  match r with
+  | Fixed rows => rows v
+  | ByReceiver itself entry => map (fun u => (u, entry (size_of itself g v))) (received itself g v)
+  | ByBoth itself entry => map (fun u => (u, entry (size_of itself g v) (size_of itself g u))) (received itself g v)
+  end.
+
+Record ruled (number : Type) :=
+  { ruled_terms : list (rule number * (Z -> Z -> number)); ruled_inputs : Z; ruled_bias : Z -> Z -> number; ruled_relu : Z -> bool }.
+Arguments ruled_terms {number}. Arguments ruled_inputs {number}. Arguments ruled_bias {number}. Arguments ruled_relu {number}.
+Definition layer_on {number} (g : graph) (l : ruled number) : layer number :=
+  {| terms := map (fun p => {| operator := by_rule (fst p) g; weight := snd p |}) (ruled_terms l);
+     inputs := ruled_inputs l; bias := ruled_bias l; relu := ruled_relu l |}.
+Definition on_graph {number} (net : list (ruled number)) (g : graph) : network number := map (layer_on g) net.
+
+(* Who may change which edges of a graph on nodes 0, 1, ..., node_count-1: an edge (i, j) is the arc from i to j, by which j receives from i; and
+   where edges are not directed also the arc from j to i, and then i < j. A change removes the arcs that are there and inserts those that are not.
+   It counts at j, and where edges are not directed at i as well: at most most_changes in all, at most most_at v at node v, and where nodes keep one
+   of their edges, removals of at most all but one. *)
+Record edge_problem :=
+  { graph_of : graph; node_count : Z; directed : bool; may_change : Z -> Z -> bool; most_changes : Z; most_at : Z -> Z; keeps_one : bool }.
+Definition edge := (Z * Z)%type.
+Definition arcs (E : edge_problem) (C : list edge) : list edge := if directed E then C else C ++ map (fun c => (snd c, fst c)) C.
+Definition changed_graph (E : edge_problem) (C : list edge) : graph := fun v =>
+  filter (fun u => negb (existsb (same (u, v)) (arcs E C))) (graph_of E v) ++
+  filter (fun u => negb (existsb (Z.eqb u) (graph_of E v))) (map fst (filter (fun a => Z.eqb (snd a) v) (arcs E C))).
+Definition counted_at (E : edge_problem) (v : Z) (C : list edge) : list edge :=
+  filter (fun c => Z.eqb (snd c) v || (negb (directed E) && Z.eqb (fst c) v)) C.
+Definition removals (E : edge_problem) (C : list edge) : list edge := filter (fun c => existsb (Z.eqb (fst c)) (graph_of E (snd c))) C.
+
+Definition admissible_changes (E : edge_problem) (C : list edge) : Prop :=
+  NoDup C /\ (size C <= most_changes E)%Z /\
+  (forall c, In c C -> (0 <= fst c < node_count E)%Z /\ (0 <= snd c < node_count E)%Z /\ fst c <> snd c /\
+    (directed E = true \/ (fst c < snd c)%Z) /\ may_change E (fst c) (snd c) = true) /\
+  (forall v, counted_at E v C = [] \/ ((size (counted_at E v C) <= most_at E v)%Z /\
+    (keeps_one E = true -> size (removals E (counted_at E v C)) <= Z.max 0 (Z.of_nat (length (graph_of E v)) - 1))%Z)).
+
+(* What is claimed of rows that no attacker changes, on every graph that changes make or on one of them. *)
+Definition robust_on (net : graph -> network Q) (E : edge_problem) (X : rows) (classes t y : Z) : Prop :=
+  forall C, admissible_changes E C -> robust (net (changed_graph E C)) (eq X) classes t y.
+Definition broken_on (net : graph -> network Q) (E : edge_problem) (X : rows) (classes t y : Z) : Prop :=
+  exists C, admissible_changes E C /\ broken (net (changed_graph E C)) (eq X) classes t y.
+Definition tied_on (net : graph -> network Q) (E : edge_problem) (X : rows) (classes t y : Z) : Prop :=
+  exists C, admissible_changes E C /\ tied (net (changed_graph E C)) (eq X) classes t y.

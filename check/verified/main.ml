@@ -1,8 +1,9 @@
 (* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
 
-   Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`), which nodes a rule joins (`by_rule`), that every float becomes an integer by the
-   extracted `to_integer` (`network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
-   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge` or `claim_holds` said. Hints, trees, share lines, prices
+   Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
+   joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
+   extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
@@ -32,15 +33,19 @@ let headed name = let w = words (read_line ()) in expect name w; w
 let array count read = Array.init count (fun _ -> read ())
 let at list i = if N.fits_int i && N.sign i >= 0 && N.to_int i < Array.length list then Some list.(N.to_int i) else None
 
-(* The statement, floats still as their bits. *)
+(* The statement, floats still as their bits. An operator is stated row by row, or follows from the edges by a rule. *)
+type operator = Stated of (int * N.t) list array | Follows of string
+type candidates = All | Within of int | Listed of (int * int) list
+type changes = { most : N.t; one_way : bool; removes : bool; inserts : bool; keep_one : bool; kept : (int * int) list; candidates : candidates }
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
 type statement = {
   nodes : int; attributes : int; targets : int; (* rows of logits that are classified: nodes, or graphs *)
-  present : Bytes.t array; operators : (int * N.t) list array array; layers : stored list; (* the first layer first *)
+  present : Bytes.t array; neighbours : int list array; batch : int array option; operators : operator array; layers : stored list; (* the first layer first *)
   total : N.t; each : N.t array; direction : string; frozen : bool array;
   shares : N.t array option; (* where rows are divided: by the number of attributes that a node has, what each of them is read as *)
   categories : int array option; (* the group of each attribute, -1 where it is in none *)
   labels : int option array option; (* the class to keep: predicted, or these *)
+  changes : changes option; (* where edges are changed: which, and how many *)
   attack : (N.t option * bool array) option } (* one attack for the whole graph: in so many rows, on predictions of these nodes *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
@@ -63,7 +68,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 6" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 7" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -82,14 +87,16 @@ let statement () =
     | _ -> wrong "not one graph for each node" in
   let targets = match batch with None -> nodes | Some graphs -> 1 + Array.fold_left max (-1) graphs in
   let operators = array (int (headed "operators")) (fun () ->
-    let rule = word (headed "operator") in
+    let w = words (read_line ()) in
+    if word w = "rule" then Follows (word w) else begin
+    let rule = w.at <- 0; expect "operator" w; word w in
     let stated = array nodes (fun () -> all entry (words (read_line ()))) in
     if rule <> "given" then begin
       let same (n, x) (m, y) = n = m && N.equal x y in
       let check n row = if not (List.length row = List.length stated.(n) && List.for_all2 same row stated.(n)) then wrong ("an entry is not that of the rule " ^ rule) in
       Array.iteri check (by_rule rule nodes neighbours batch)
     end;
-    stated) in
+    Stated stated end) in
   let row count () = let w = words (read_line ()) in let list = Array.init count (fun _ -> bits w) in if not (is_end w) then wrong "a row is too long"; list in
   let layer () =
     let w = headed "layer" in
@@ -104,19 +111,42 @@ let statement () =
       array inputs (row outputs)) in
     { inputs; outputs; relu; operators = chosen; weights; biases = array rows (row outputs) } in
   let layers = Array.to_list (array (int (headed "layers")) layer) in
-  let w = headed "budget" in
-  let total = big w in
-  let direction = word w in
-  if not (List.mem direction ["both"; "add"; "remove"]) then wrong "an unknown direction";
-  let each = Array.of_list (all big (headed "each")) in
-  if Array.length each <> nodes then wrong "not one local budget for each node";
+  let w = words (read_line ()) in
+  let word_of list w = let text = word w in match List.assoc_opt text list with Some x -> x | None -> wrong ("'" ^ text ^ "' is unknown") in
+  let pair w = let i = neighbour w in (i, neighbour w) in
+  let each () =
+    let each = Array.of_list (all big (headed "each")) in
+    if Array.length each <> nodes then wrong "not one local budget for each node";
+    each in
   let frozen = Array.make attributes false in
-  List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen"));
-  let group w = match word w with "-" -> -1 | text -> (match int_of_string_opt text with Some g when g >= 0 -> g | _ -> wrong "a group is no number") in
-  let categories = match all group (headed "groups") with
-    | [] -> None
-    | list when List.length list = attributes && direction = "both" -> Some (Array.of_list list)
-    | _ -> wrong "not one group for each attribute, or a direction" in
+  let total, direction, each, categories, changes = match word w with
+    | "budget" ->
+        let total = big w in
+        let direction = word w in
+        if not (List.mem direction ["both"; "add"; "remove"]) then wrong "an unknown direction";
+        let each = each () in
+        List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen"));
+        let group w = match word w with "-" -> -1 | text -> (match int_of_string_opt text with Some g when g >= 0 -> g | _ -> wrong "a group is no number") in
+        let categories = match all group (headed "groups") with
+          | [] -> None
+          | list when List.length list = attributes && direction = "both" -> Some (Array.of_list list)
+          | _ -> wrong "not one group for each attribute, or a direction" in
+        (total, direction, each, categories, None)
+    | "edges" ->
+        let most = big w in
+        let one_way = word_of ["directed", true; "undirected", false] w in
+        let removes, inserts = word_of ["remove", (true, false); "insert", (false, true); "change", (true, true)] w in
+        let keep_one = word_of ["keep-one", true; "lose-all", false] w in
+        let each = each () in
+        let kept = all pair (headed "frozen") in
+        let w = headed "candidates" in
+        let candidates = match word w with
+          | "all" -> All
+          | "within" -> Within (int w)
+          | "listed" -> Listed (all pair w)
+          | _ -> wrong "unknown candidates" in
+        (N.zero, "both", each, None, Some { most; one_way; removes; inserts; keep_one; kept; candidates })
+    | _ -> wrong "neither a budget of flips nor one of edges" in
   (* The float nearest to 1 / max(c, 1). *)
   let shares = match word (headed "rows") with
     | "plain" -> None
@@ -134,14 +164,16 @@ let statement () =
         let most = if kind = "rows" then Some (big w) else None in
         let named = Array.make nodes false in
         List.iter (fun n -> if n >= nodes then wrong "a node is out of range"; named.(n) <- true) (all int w);
-        if batch <> None || shares <> None || categories <> None then wrong "one attack on graphs, categories or divided rows";
+        if batch <> None || shares <> None || categories <> None || changes <> None then wrong "one attack on graphs, categories, divided rows or edges";
         Some (most, named)
     | _ -> wrong "an unknown attack" in
-  { nodes; attributes; targets; present; operators; layers; total; each; direction; frozen; shares; categories; labels; attack }
+  { nodes; attributes; targets; present; neighbours; batch; operators; layers; total; each; direction; frozen; shares; categories; labels; changes; attack }
+
+let has s n d = Char.code (Bytes.get s.present.(n) (d lsr 3)) land (1 lsl (d land 7)) <> 0
+let in_range i count = N.fits_int i && (let i = N.to_int i in i >= 0 && i < count)
 
 let problem s =
-  let has n d = Char.code (Bytes.get s.present.(n) (d lsr 3)) land (1 lsl (d land 7)) <> 0 in
-  let in_range i count = N.fits_int i && (let i = N.to_int i in i >= 0 && i < count) in
+  let has = has s in
   let attributes n d = in_range n s.nodes && in_range d s.attributes && has (N.to_int n) (N.to_int d) in
   let existing n d = in_range n s.nodes && in_range d s.attributes && not s.frozen.(N.to_int d) in
   let permitted = match s.direction with
@@ -149,6 +181,36 @@ let problem s =
     | "remove" -> fun n d -> existing n d && has (N.to_int n) (N.to_int d)
     | _ -> existing in
   { attributes; count = N.of_int s.attributes; permitted; total = s.total; each = (fun n -> Option.value (at s.each n) ~default:N.zero) }
+
+(* Which edges may be changed: those of the graph that are not frozen are removed, candidates inserted. *)
+let edge_problem s (c : changes) =
+  let table list = let t = Hashtbl.create 64 in List.iter (fun x -> Hashtbl.replace t x ()) list; t in
+  let rows = Array.mapi (fun v row -> List.sort_uniq compare (List.filter (fun u -> u <> v) row)) s.neighbours in
+  let there = table (List.concat (Array.to_list (Array.mapi (fun v row -> List.map (fun u -> (u, v)) row) rows))) in
+  if not c.one_way then Hashtbl.iter (fun (u, v) () -> if not (Hashtbl.mem there (v, u)) then wrong "an edge has one direction only") there;
+  let kept = table c.kept in
+  let joined u v = match s.batch with None -> true | Some graphs -> graphs.(u) = graphs.(v) in
+  let behind = Hashtbl.create 64 in
+  (* The nodes at most so many steps behind a node. *)
+  let near steps v = match Hashtbl.find_opt behind v with
+    | Some found -> found
+    | None ->
+        let found = table [v] in
+        let rec go left ring =
+          if left > 0 && ring <> [] then
+            go (left - 1) (List.filter (fun u -> not (Hashtbl.mem found u) && (Hashtbl.replace found u (); true)) (List.concat_map (fun w -> rows.(w)) ring)) in
+        go steps [v];
+        Hashtbl.replace behind v found;
+        found in
+  let candidate = match c.candidates with
+    | All -> fun _ _ -> true
+    | Within steps -> fun u v -> Hashtbl.mem (near steps v) u
+    | Listed list -> let listed = table list in fun u v -> Hashtbl.mem listed (u, v) in
+  let may u v = u <> v && joined u v && if Hashtbl.mem there (u, v) then c.removes && not (Hashtbl.mem kept (u, v)) else c.inserts && candidate u v in
+  let rows = Array.map (List.map N.of_int) rows in
+  { graph_of = (fun v -> Option.value (at rows v) ~default:[]); node_count = N.of_int s.nodes; directed = c.one_way;
+    may_change = (fun u v -> in_range u s.nodes && in_range v s.nodes && may (N.to_int u) (N.to_int v));
+    most_changes = c.most; most_at = (fun v -> Option.value (at s.each v) ~default:N.zero); keeps_one = c.keep_one }
 
 let grouping s of_attribute =
   { group_of = (fun d -> N.of_int (Option.value (at of_attribute d) ~default:(-1)));
@@ -161,30 +223,82 @@ let finest list = Array.fold_left (fun least x -> min least (least_exponent x)) 
 
 let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | None -> wrong "a float is not finite"
 
-(* The integer network, the last layer first, and the scale of every representation from the second on. *)
-let network s =
+(* The layers of the integer network, the last one first, and the scale of every representation from the second on. `finest_of` and `term` are of an operator: the
+   exponent of its finest entry, and the term that it makes at a scale with some weights. *)
+let scaled_layers s finest_of term layer_of =
   let scales = Array.make (List.length s.layers + 2) 0 in
   Option.iter (fun shares -> scales.(1) <- - finest shares) s.shares;
   let layer number (l : stored) =
-    let a = - Array.fold_left (fun least k -> Array.fold_left (List.fold_left (fun least (_, x) -> min least (least_exponent x))) least s.operators.(k)) 0 l.operators in
+    let a = - Array.fold_left (fun least k -> min least (finest_of s.operators.(k))) 0 l.operators in
     let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
     let b = - Array.fold_left (fun least r -> min least (finest r)) 0 l.biases in
     let below = scales.(number) in
     let w = max w (b - below - a) in
     (* Room for prices between the multiples of what layer 1 consists of. *)
-    let w = if number = 1 then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
+    let w = if number = 1 && s.changes = None then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
     scales.(number + 1) <- below + a + w;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
-    let operators = Array.map (fun k -> Array.map (List.map (fun (n, x) -> (N.of_int n, integer a x))) s.operators.(k)) l.operators in
     let entry rows i j = match at rows i with Some r -> Option.value (at r j) ~default:N.zero | None -> N.zero in
-    let term t = { operator = (fun m -> Option.value (at operators.(t) m) ~default:[]); weight = entry weights.(t) } in
     let one = Array.length biases = 1 in
-    { terms = List.init (Array.length weights) term; Checker.inputs = N.of_int l.inputs;
-      bias = (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j);
-      relu = (fun j -> N.sign j >= 0 && N.lt j (N.of_int l.outputs) && l.relu.[N.to_int j] = '1') } in
+    layer_of (List.init (Array.length weights) (fun t -> term a s.operators.(l.operators.(t)) (entry weights.(t)))) (N.of_int l.inputs)
+      (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j)
+      (fun j -> N.sign j >= 0 && N.lt j (N.of_int l.outputs) && l.relu.[N.to_int j] = '1') in
   let layers = List.mapi (fun i l -> layer (i + 1) l) s.layers in
   (List.rev layers, scales)
+
+let finest_stated = Array.fold_left (List.fold_left (fun least (_, x) -> min least (least_exponent x))) 0
+let integer_rows a rows =
+  let rows = Array.map (List.map (fun (n, x) -> (N.of_int n, integer a x))) rows in
+  fun m -> Option.value (at rows m) ~default:[]
+let stated = function Stated rows -> rows | Follows _ -> wrong "an operator without its entries"
+
+let network s =
+  scaled_layers s (fun k -> finest_stated (stated k)) (fun a k weight -> { operator = integer_rows a (stated k); weight })
+    (fun terms inputs bias relu -> { terms; Checker.inputs; bias; relu })
+
+(* What a rule makes of sizes, as floats; other sizes than those of nodes have none. *)
+let following s name =
+  let known = Hashtbl.create 256 in
+  let once key f = match Hashtbl.find_opt known key with Some x -> x | None -> let x = f () in Hashtbl.add known key x; x in
+  let existing n = N.sign n > 0 && N.leq n (N.of_int s.nodes) in
+  let one = reciprocal N.one in
+  let mean i = if existing i then once (i, N.zero) (fun () -> reciprocal i) else N.zero in
+  let root i j = if existing i && existing j then once (i, j) (fun () -> reciprocal_root i j) else N.zero in
+  let looped = Array.mapi (fun n row -> List.mem n row) s.neighbours in
+  let always _ = true and never _ = false and where_looped n = Option.value (at looped n) ~default:false in
+  match name with
+  | "gcn" -> ByBoth (always, root)
+  | "gcn-self" -> ByBoth (where_looped, root)
+  | "mean" -> ByReceiver (where_looped, mean)
+  | "mean+self" -> ByReceiver (always, mean)
+  | "sum" -> ByReceiver (where_looped, fun _ -> one)
+  | "sum+self" -> ByReceiver (always, fun _ -> one)
+  | "edges" -> ByReceiver (never, fun _ -> one)
+  | _ -> wrong ("the rule '" ^ name ^ "' does not follow from edges")
+
+let edge_network s (c : changes) =
+  if c.one_way && Array.mem (Follows "gcn-self") s.operators then wrong "directed edges do not determine gcn-self";
+  let finest_of = function
+    | Stated rows -> finest_stated rows
+    | Follows ("sum" | "sum+self" | "edges") -> 0
+    | Follows _ -> - (53 + N.numbits (N.of_int s.nodes)) in
+  let rule a = function
+    | Stated rows -> Fixed (integer_rows a rows)
+    | Follows name -> (match following s name with
+        | ByReceiver (itself, entry) -> ByReceiver (itself, fun i -> integer a (entry i))
+        | ByBoth (itself, entry) -> ByBoth (itself, fun i j -> integer a (entry i j))
+        | Fixed _ as rule -> rule) in
+  scaled_layers s finest_of (fun a k weight -> (rule a k, weight))
+    (fun ruled_terms ruled_inputs ruled_bias ruled_relu -> { ruled_terms; ruled_inputs; ruled_bias; ruled_relu })
+
+(* What the first layer reads, in integers. *)
+let read_rows s scale =
+  let counts = Array.init s.nodes (fun n -> List.length (List.filter (has s n) (List.init s.attributes (fun d -> d)))) in
+  let shares = Option.map (Array.map (integer scale)) s.shares in
+  fun n d ->
+    if not (in_range n s.nodes && in_range d s.attributes && has s (N.to_int n) (N.to_int d)) then N.zero
+    else match shares with None -> N.one | Some shares -> shares.(counts.(N.to_int n))
 
 (* From here on nothing needs to be right. Numbers of hints are mantissas and exponents. *)
 type dyadic = N.t * int
@@ -312,13 +426,20 @@ let share_line scales top owner reference w =
   let leaf w = let other = id w in expect "L" w; let r = raw w in let room = room scales top r in (other, (N.shift_left N.one room, cook scales top room r)) in
   { owner; reference; of_weight; of_size; leaves = many w leaf; stated_count; stated_prices }
 
+let rec edge_tree w = match word w with
+  | "A" -> ListAll
+  | "S" -> let i = id w in let c = (i, id w) in let without = edge_tree w in EdgeSplit (c, without, edge_tree w)
+  | other -> wrong ("'" ^ other ^ "' is no part of a tree")
+let edge_claim w = match word w with
+  | "robust" -> let work = big w in KeepsClass (work, many w (fun w -> let others = many w id in (others, edge_tree w)))
+  | "witness" -> let other = id w in LosesClass (other, many w (fun w -> let i = id w in (i, id w)))
+  | other -> wrong ("'" ^ other ^ "' is no claim")
+
 let () =
   (* Most of what is allocated is of no use a moment later. *)
   Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
   try
     let s = statement () in
-    let net, scales = network s in
-    let top = Array.length scales - 1 in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
     let ended w = if not (is_end w) then wrong "something follows the claim" in
     let node w =
@@ -326,64 +447,83 @@ let () =
       let reference = int w in
       if node >= s.targets then wrong "there is no such node";
       (node, reference) in
+    let called = function IsRobust -> "robust" | IsBroken -> "non-robust" | IsTied -> "tie" in
     let label_is node reference = match s.labels with Some labels -> labels.(node) = Some reference | None -> true in
-    let each_node prepared p =
-      let whole = ref no_bounds in
-      fun w -> match word w with
-      | "bounds" ->
-          let l = bounds_line scales w in
-          (match add_line prepared !whole l with
-           | Some more -> whole := more; "bounds"
-           | None -> "rejected")
-      | "node" ->
-          let node, reference = node w in
-          if not (label_is node reference) then wrong "the class is not the label";
-          let claim = match word w with
-            | "robust" -> let scale, trees = robust scales top w in Robust (scale, trees)
-            | "witness" -> let other = id w in Witness (other, many w (fun w -> let n = id w in (n, id w)))
-            | other -> wrong ("'" ^ other ^ "' is no claim") in
-          ended w;
-          (match judge prepared p !whole (s.labels = None) (N.of_int node) (N.of_int reference) claim with
-            | Some IsRobust -> "robust"
-            | Some IsBroken -> "non-robust"
-            | Some IsTied -> "tie"
-            | None -> "rejected")
-      | other -> wrong ("'" ^ other ^ "' is no line") in
-    let one_attack tools p most named =
-      let known = ref nothing_known in
-      let counts n y = match at named n with Some true -> N.fits_int y && label_is (N.to_int n) (N.to_int y) | _ -> false in
-      let taken answer line = match take_line tools p !known line with Some more -> known := more; answer | None -> "rejected" in
-      fun w -> match word w with
-      | "bounds" -> taken "bounds" (BoundsLine (bounds_line scales w))
-      | "node" ->
-          let node, reference = node w in
-          expect "robust" w;
-          let scale, trees = robust scales top w in
-          ended w;
-          taken "robust" (SafeLine (N.of_int node, N.of_int reference, scale, trees))
-      | "share" ->
-          let node, reference = node w in
-          let line = share_line scales top (N.of_int node) (N.of_int reference) w in
-          ended w;
-          taken "share" (ShareLine line)
-      | "claim" ->
-          let bound = big w in
-          let prices = whole_prices w in
-          ended w;
-          if claim_holds tools p !known most (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
-      | other -> wrong ("'" ^ other ^ "' is no line") in
-    let p = problem s in
-    let unfit () = wrong "the first layer does not take the attributes" in
-    let answer = match s.attack, s.categories, s.shares with
-      | Some (most, named), _, _ -> (match prepare_collective net classes p with Some tools -> one_attack tools p most named | None -> unfit ())
-      | None, None, Some shares ->
-          let shares = Array.map (integer scales.(1)) shares in
-          let share count = Option.value (at shares count) ~default:N.zero in
-          (match prepare_rows net classes p share with Some prepared -> each_node prepared p | None -> unfit ())
-      | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> each_node prepared p | None -> unfit ())
-      | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
-          | Some (prepared, p) -> each_node prepared p
-          | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
+    let by_edges prepared w =
+      expect "node" w;
+      let node, reference = node w in
+      if not (label_is node reference) then wrong "the class is not the label";
+      let claim = edge_claim w in
+      ended w;
+      match judge_changes prepared (s.labels = None) (N.of_int node) (N.of_int reference) claim with
+      | Said verdict -> called verdict
+      | NotShown -> "rejected"
+      | TooMuchWork -> "too many sets of changes" in
+    let by_flips () =
+      let net, scales = network s in
+      let top = Array.length scales - 1 in
+      let each_node prepared p =
+        let whole = ref no_bounds in
+        fun w -> match word w with
+        | "bounds" ->
+            let l = bounds_line scales w in
+            (match add_line prepared !whole l with
+             | Some more -> whole := more; "bounds"
+             | None -> "rejected")
+        | "node" ->
+            let node, reference = node w in
+            if not (label_is node reference) then wrong "the class is not the label";
+            let claim = match word w with
+              | "robust" -> let scale, trees = robust scales top w in Robust (scale, trees)
+              | "witness" -> let other = id w in Witness (other, many w (fun w -> let n = id w in (n, id w)))
+              | other -> wrong ("'" ^ other ^ "' is no claim") in
+            ended w;
+            (match judge prepared p !whole (s.labels = None) (N.of_int node) (N.of_int reference) claim with
+              | Some verdict -> called verdict
+              | None -> "rejected")
+        | other -> wrong ("'" ^ other ^ "' is no line") in
+      let one_attack tools p most named =
+        let known = ref nothing_known in
+        let counts n y = match at named n with Some true -> N.fits_int y && label_is (N.to_int n) (N.to_int y) | _ -> false in
+        let taken answer line = match take_line tools p !known line with Some more -> known := more; answer | None -> "rejected" in
+        fun w -> match word w with
+        | "bounds" -> taken "bounds" (BoundsLine (bounds_line scales w))
+        | "node" ->
+            let node, reference = node w in
+            expect "robust" w;
+            let scale, trees = robust scales top w in
+            ended w;
+            taken "robust" (SafeLine (N.of_int node, N.of_int reference, scale, trees))
+        | "share" ->
+            let node, reference = node w in
+            let line = share_line scales top (N.of_int node) (N.of_int reference) w in
+            ended w;
+            taken "share" (ShareLine line)
+        | "claim" ->
+            let bound = big w in
+            let prices = whole_prices w in
+            ended w;
+            if claim_holds tools p !known most (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
+        | other -> wrong ("'" ^ other ^ "' is no line") in
+      let p = problem s in
+      let unfit () = wrong "the first layer does not take the attributes" in
+      match s.attack, s.categories, s.shares with
+        | Some (most, named), _, _ -> (match prepare_collective net classes p with Some tools -> one_attack tools p most named | None -> unfit ())
+        | None, None, Some shares ->
+            let shares = Array.map (integer scales.(1)) shares in
+            let share count = Option.value (at shares count) ~default:N.zero in
+            (match prepare_rows net classes p share with Some prepared -> each_node prepared p | None -> unfit ())
+        | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> each_node prepared p | None -> unfit ())
+        | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
+            | Some (prepared, p) -> each_node prepared p
+            | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
+    let answer = match s.changes with
+      | None -> by_flips ()
+      | Some changes ->
+          let net, scales = edge_network s changes in
+          (match prepare_edges net classes (edge_problem s changes) (read_rows s scales.(1)) with
+           | Some prepared -> by_edges prepared
+           | None -> wrong "there are no layers") in
     print_endline "ready";
     let rec go () = match input_line stdin with
       | text ->

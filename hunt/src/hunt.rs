@@ -192,13 +192,14 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
         Area::Edges => {
             let components = 1 + random.below(settings.components.min(200));
             let case = edges::generate::generate(settings.seed, number, components);
-            edges::look::look(&case, attacks(components), &mut random, counts.area(area))
+            edges::look::look(&case, attacks(components), settings.verified.as_deref(), &mut random, counts.area(area))
         }
         Area::Changes => {
             let mut records = Vec::new();
             for part in 0..20 {
                 let case = changes::case::generate(settings.seed, number * 20 + part);
-                records.extend(changes::look::look(&case, &mut random, counts.area(area)));
+                let verified = settings.verified.as_deref();
+                records.extend(changes::look::look(&case, verified, &mut random, counts.area(area)));
                 if stopped() {
                     break;
                 }

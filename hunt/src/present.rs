@@ -1,7 +1,7 @@
 //! Proofs tampered with and forged, in every area that has trees of them; and who shows them to both kinds of arithmetic: what is accepted
 //! must be true.
 
-use gcnproof_check::{Fault, Reason, Verdict};
+use gcnproof_check::{EdgeAnswer, Fault, Reason, Verdict};
 use serde_json::{Value, json};
 
 use crate::finding::{AreaCounts, Counts, Kind};
@@ -179,8 +179,50 @@ pub fn answers<P>(read: impl FnOnce() -> Option<P>, check: impl FnOnce(&P) -> Re
     }
 }
 
-/// What the verified checker says of a text: a verdict, or that it is rejected; an error where it does not answer.
-pub type Asked<'a> = dyn Fn(&str) -> Result<Option<Verdict>, String> + 'a;
+/// What the verified checker says of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It is true.
+    Shown(Verdict),
+    /// Nothing follows from it.
+    Rejected,
+    /// Nothing: it would take too long.
+    Left,
+}
+
+impl From<Option<Verdict>> for Told {
+    fn from(verdict: Option<Verdict>) -> Told {
+        verdict.map_or(Told::Rejected, Told::Shown)
+    }
+}
+
+impl From<EdgeAnswer> for Told {
+    fn from(answer: EdgeAnswer) -> Told {
+        match answer {
+            EdgeAnswer::Shown(verdict) => Told::Shown(verdict),
+            EdgeAnswer::Rejected => Told::Rejected,
+            EdgeAnswer::TooMany => Told::Left,
+        }
+    }
+}
+
+impl Told {
+    /// What is wrong with it, if the other checker accepts the text or does not, and its claim is true or not.
+    pub fn wrong(self, accepted: bool, truth: bool) -> Option<(Kind, String)> {
+        match self {
+            Told::Shown(verdict) if !truth => {
+                Some((Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false")))
+            }
+            Told::Rejected if accepted => {
+                Some((Kind::Disagreement, "accepted, but not by the verified checker".into()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Asks the verified checker; an error where it does not answer.
+pub type Asked<'a> = dyn Fn(&str) -> Result<Told, String> + 'a;
 
 /// A statement with its two checkers and the truth about it.
 pub struct Presenter<'a> {
@@ -224,15 +266,9 @@ impl Presenter<'_> {
         if let Some(ask) = self.verified {
             let answer = ask(&text);
             Counts::add(&self.counts.verified, 1);
-            Counts::add(&self.counts.confirmed, usize::from(matches!(answer, Ok(Some(_)))));
+            Counts::add(&self.counts.confirmed, usize::from(matches!(answer, Ok(Told::Shown(_)))));
             match answer {
-                Ok(Some(verdict)) if !truth => {
-                    report(Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false"));
-                }
-                Ok(None) if rounded.is_ok() => {
-                    report(Kind::Disagreement, "accepted, but not by the verified checker".into());
-                }
-                Ok(_) => {}
+                Ok(told) => told.wrong(rounded.is_ok(), truth).into_iter().for_each(|(kind, text)| report(kind, text)),
                 Err(problem) => report(Kind::Crash, format!("verified checker: {problem}")),
             }
         }

@@ -1,10 +1,9 @@
-//! The verified checker as a running program: one line is a question, one line is the answer.
+//! The verified checker, told about flips of attributes.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
 
+use super::process::{NAME, Process};
 use super::text;
 use super::text::ReachPrices;
 use crate::checker::Checker;
@@ -12,34 +11,9 @@ use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
 use crate::verdict::Verdict;
 
-/// The name of the program.
-const NAME: &str = "gcnproof-verified";
-
-/// The program: what `GCNPROOF_VERIFIED` names, or one beside this program or where `make verified` puts it, or one on
-/// the search path.
-///
-/// # Errors
-/// If there is none, with the remedy.
-pub fn find_program() -> Result<PathBuf, String> {
-    if let Some(named) = std::env::var_os("GCNPROOF_VERIFIED") {
-        let path = PathBuf::from(named);
-        let missing = || format!("GCNPROOF_VERIFIED names {}, which is not there", path.display());
-        return if path.is_file() { Ok(path) } else { Err(missing()) };
-    }
-    let own = std::env::current_exe().unwrap_or_default();
-    // Programs are in target/release, tests in target/release/deps.
-    let above = own.ancestors().skip(1).take(3);
-    let mut folders: Vec<PathBuf> = above.flat_map(|folder| [folder.to_path_buf(), folder.join("verified")]).collect();
-    folders.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
-    let found = folders.into_iter().map(|folder| folder.join(NAME)).find(|path| path.is_file());
-    found.ok_or_else(|| format!("{NAME} is not installed: `make verified` builds it, GCNPROOF_VERIFIED=FILE names it"))
-}
-
 /// The program, told about one statement.
 pub struct Judge {
-    child: Child,
-    to: BufWriter<ChildStdin>,
-    from: BufReader<ChildStdout>,
+    process: Process,
     known: HashSet<(u32, u32)>,
     /// Of leaves that are expanded. Where rows are divided, only stated ones are sure to be as good.
     of_expanded: ReachPrices,
@@ -73,18 +47,10 @@ impl Judge {
                 "{why}, and these proofs are about the network as it runs: check them without --verified"
             ));
         }
-        let failed = |error: io::Error| format!("{} cannot be run: {error}", program.display());
-        let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(format!("{} has no input or output", program.display()));
-        };
-        let (to, from) = (BufWriter::with_capacity(1 << 16, input), BufReader::new(output));
         let divided = checker.statement().network.is_normalised();
         let of_expanded = if divided { ReachPrices::Stated } else { ReachPrices::Best };
-        let mut judge = Judge { child, to, from, known: HashSet::new(), of_expanded };
-        let told = text::statement(checker.statement(), attack, &mut judge.to).and_then(|()| judge.to.flush());
-        let answer = told.map_err(|error| judge.gone(&error)).and_then(|()| judge.answer())?;
-        if answer == "ready" { Ok(judge) } else { Err(format!("{NAME} answers '{answer}' to a statement")) }
+        let process = Process::start(program, |to| text::statement(checker.statement(), attack, to))?;
+        Ok(Judge { process, known: HashSet::new(), of_expanded })
     }
 
     /// Are these bounds accepted? Each pair of layer and node counts once.
@@ -97,7 +63,7 @@ impl Judge {
 
     fn bounds_at(&mut self, line: &BoundsLine, prices: ReachPrices) -> Result<bool, String> {
         self.known.insert((line.layer, line.node));
-        self.question(&text::bounds(line, prices)).map(|answer| answer == "bounds")
+        self.process.question(&text::bounds(line, prices)).map(|answer| answer == "bounds")
     }
 
     /// The verdict on a proof, `None` if it is rejected; and how many lines of bounds it needed. Short leaves are
@@ -118,7 +84,7 @@ impl Judge {
             Claim::Robust(_) => self.expanded_bounds(checker, proof.id)?,
             Claim::NonRobust(_) => 0,
         };
-        let verdict = match self.question(&line)?.as_str() {
+        let verdict = match self.process.question(&line)?.as_str() {
             "robust" => Some(Verdict::Robust),
             "non-robust" => Some(Verdict::NonRobust),
             "tie" => Some(Verdict::Tie),
@@ -141,7 +107,7 @@ impl Judge {
             return Ok((false, 0));
         };
         let bounds = self.expanded_bounds(checker, share.id)?;
-        Ok((self.question(&text::share(share, &written))? == "share", bounds))
+        Ok((self.process.question(&text::share(share, &written))? == "share", bounds))
     }
 
     /// Is the claim accepted, after these lines?
@@ -149,7 +115,7 @@ impl Judge {
     /// # Errors
     /// If the program does not answer.
     pub(super) fn claim(&mut self, claim: &CollectiveClaim) -> Result<bool, String> {
-        self.question(&text::claim(claim)).map(|answer| answer == "holds")
+        self.process.question(&text::claim(claim)).map(|answer| answer == "holds")
     }
 
     /// The lines of bounds that short leaves of a node rest on, unless they are known; says how many.
@@ -166,36 +132,9 @@ impl Judge {
         }
         Ok(bounds)
     }
-
-    fn question(&mut self, line: &str) -> Result<String, String> {
-        let sent = writeln!(self.to, "{line}").and_then(|()| self.to.flush());
-        sent.map_err(|error| self.gone(&error)).and_then(|()| self.answer())
-    }
-
-    fn answer(&mut self) -> Result<String, String> {
-        let mut line = String::new();
-        match self.from.read_line(&mut line) {
-            Ok(read) if read > 0 => Ok(line.trim_end().into()),
-            Ok(_) => Err(self.gone(&io::Error::from(io::ErrorKind::UnexpectedEof))),
-            Err(error) => Err(self.gone(&error)),
-        }
-    }
-
-    fn gone(&mut self, error: &io::Error) -> String {
-        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-        format!("{NAME} has ended ({status}; {error})")
-    }
 }
 
 /// Is this step of a tree a leaf that is to be expanded?
 fn is_short(of: &ClassProof, at: usize) -> bool {
     matches!(of.tree.get(at), Some(Step::Leaf(_)))
-}
-
-impl Drop for Judge {
-    fn drop(&mut self) {
-        // It may be in the middle of something.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -3,9 +3,12 @@
 //!
 //! The statement has to be right. Proofs need not be: whatever is written for them, nothing false is accepted.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
+
+use gcnproof_files::GraphFile;
 
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share, ShareLeaf, WrittenShare};
 use crate::format::{
@@ -15,7 +18,7 @@ use crate::number::Dyadic;
 use crate::statement::{Network, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 6";
+pub(crate) const GREETING: &str = "gcnproof-verified 7";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -38,32 +41,16 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
     // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there again.
     let width = categories.map_or(attributes.columns, |categories| categories.attributes());
-    writeln!(to, "{GREETING}\ngraph {} {width}", attributes.rows)?;
-    for node in 0..attributes.rows {
-        words(attributes.row(node), to)?;
-    }
-    for node in 0..attributes.rows {
-        words(network.graph.adjacency.row(node), to)?;
-    }
-    write!(to, "batch ")?;
-    words(network.graph.batch.iter().flatten(), to)?;
+    graph(network.graph, width, to)?;
     let first_operators = operators(network, to)?;
     writeln!(to, "layers {}", network.layers.len())?;
     for (at, (layer, file)) in network.layers.iter().zip(&network.model.layers).enumerate() {
         let (outputs, terms) = (network.widths[at + 2], file.operators.len().max(1));
         let inputs = if at == 0 { width } else { layer.weight.len() };
-        let relu: String = (0..outputs).map(|unit| if network.is_linear(at + 2, unit) { '0' } else { '1' }).collect();
-        // What the last layer says of its units is never used.
-        writeln!(to, "layer {inputs} {outputs} {terms} {} {relu}", file.bias.len() / outputs)?;
-        for term in 0..terms {
-            writeln!(to, "term {}", first_operators[at] + term)?;
-            for row in file.weight.values[term * inputs * outputs..][..inputs * outputs].chunks(outputs) {
-                words(row.iter().map(|x| Bits(x.to_bits())), to)?;
-            }
-        }
-        for row in file.bias.chunks(outputs) {
-            words(row.iter().map(|x| Bits(x.to_bits())), to)?;
-        }
+        let weights = |term: usize| &file.weight.values[term * inputs * outputs..][..inputs * outputs];
+        let terms = (0..terms).map(|term| (first_operators[at] + term, weights(term).into())).collect();
+        let relu = (0..outputs).map(|unit| !network.is_linear(at + 2, unit)).collect();
+        WrittenLayer { inputs, terms, bias: &file.bias, relu }.write(to)?;
     }
     let direction = if categories.is_some() { Direction::Both } else { budget.direction() };
     writeln!(to, "budget {} {direction}", budget.global)?;
@@ -74,16 +61,65 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     write!(to, "groups ")?;
     let group = |group: &Option<u32>| group.map_or("-".into(), |group| group.to_string());
     words(categories.iter().flat_map(|categories| categories.groups.iter().map(group)), to)?;
-    match network.graph.normalisation.bits() {
+    reference(network.graph, of.classes, to)
+}
+
+/// Writes the first line, attributes and edges, and which node belongs to which graph.
+pub(super) fn graph(graph: &GraphFile, width: usize, to: &mut impl Write) -> io::Result<()> {
+    let nodes = graph.attributes.rows;
+    writeln!(to, "{GREETING}\ngraph {nodes} {width}")?;
+    for node in 0..nodes {
+        words(graph.attributes.row(node), to)?;
+    }
+    for node in 0..nodes {
+        words(graph.adjacency.row(node), to)?;
+    }
+    write!(to, "batch ")?;
+    words(graph.batch.iter().flatten(), to)
+}
+
+/// A layer as it is written.
+pub(super) struct WrittenLayer<'a> {
+    pub(super) inputs: usize,
+    /// The place of each term's operator, and its weights.
+    pub(super) terms: Vec<(usize, Cow<'a, [f64]>)>,
+    /// Of all nodes, or of each.
+    pub(super) bias: &'a [f64],
+    /// Has a unit an activation? What the last layer says of its units is never used.
+    pub(super) relu: Vec<bool>,
+}
+
+impl WrittenLayer<'_> {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let WrittenLayer { inputs, terms, bias, relu } = self;
+        let (outputs, count) = (relu.len(), terms.len());
+        let letters: String = relu.iter().map(|&relu| if relu { '1' } else { '0' }).collect();
+        writeln!(to, "layer {inputs} {outputs} {count} {} {letters}", bias.len() / outputs)?;
+        for (operator, weights) in terms {
+            writeln!(to, "term {operator}")?;
+            numbers(weights, outputs, to)?;
+        }
+        numbers(bias, outputs, to)
+    }
+}
+
+/// Writes numbers in rows.
+fn numbers(list: &[f64], columns: usize, to: &mut impl Write) -> io::Result<()> {
+    list.chunks(columns).try_for_each(|row| words(row.iter().map(|x| Bits(x.to_bits())), to))
+}
+
+/// Writes how rows are divided, and which classes are to be kept.
+pub(super) fn reference(graph: &GraphFile, classes: Convention, to: &mut impl Write) -> io::Result<()> {
+    match graph.normalisation.bits() {
         0 => writeln!(to, "rows plain")?,
         bits => writeln!(to, "rows {bits}")?,
     }
-    if of.classes == Convention::Predicted {
+    if classes == Convention::Predicted {
         return writeln!(to, "classes predicted");
     }
     write!(to, "classes labels ")?;
-    let label = |node: usize| network.graph.labels.as_ref().and_then(|labels| labels[node]);
-    words((0..attributes.rows).map(|node| label(node).map_or("-".into(), |label| label.to_string())), to)
+    let label = |node: usize| graph.labels.as_ref().and_then(|labels| labels[node]);
+    words((0..graph.attributes.rows).map(|node| label(node).map_or("-".into(), |label| label.to_string())), to)
 }
 
 /// Writes all operators, each once, and returns the place of each layer's first.
@@ -121,7 +157,7 @@ impl std::fmt::Display for Bits {
     }
 }
 
-fn words<T: std::fmt::Display>(list: impl IntoIterator<Item = T>, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn words<T: std::fmt::Display>(list: impl IntoIterator<Item = T>, to: &mut impl Write) -> io::Result<()> {
     for (at, word) in list.into_iter().enumerate() {
         write!(to, "{}{word}", if at > 0 { " " } else { "" })?;
     }
@@ -209,7 +245,7 @@ pub(crate) fn bounds(stated: &BoundsLine, prices: ReachPrices) -> String {
     line
 }
 
-fn push(line: &mut String, word: impl std::fmt::Display) {
+pub(super) fn push(line: &mut String, word: impl std::fmt::Display) {
     // Writing to a text does not fail.
     let _ = write!(line, " {word}");
 }

@@ -33,3 +33,4 @@ mod terms;
 mod truth;
 mod verified;
 mod verified_collective;
+mod verified_edges;

@@ -1,10 +1,12 @@
 //! One case of changed edges: verdicts and margins against the truth, and proofs: the program's own, tampered and forged ones.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use gcnproof::edges::{Edge, EdgeBudget, EdgeCertifier, EdgeKind, EdgeProblem, EdgeResult, edge_header};
 use gcnproof::{Graph, Network, Verdict};
-use gcnproof_check::edges::format::{Header, Line};
+use gcnproof_check::EdgeJudge;
+use gcnproof_check::edges::format::{Header, Line, NodeProof};
 use gcnproof_check::edges::{Checker, Statement};
 use gcnproof_check::format::Convention;
 use serde_json::{Value, json};
@@ -14,7 +16,7 @@ use crate::changes::case::{Allowed, ChangeCase, Done, Ends, Means};
 use crate::changes::truth::{ChangeTruth, admissible, logits, permitted, truths};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::player::{How, guard, stopped};
-use crate::present::both;
+use crate::present::{Told, both};
 use crate::random::Random;
 use crate::record::Record;
 
@@ -43,15 +45,20 @@ pub fn budget(means: &Means, graph: &Graph) -> Result<EdgeBudget, String> {
 /// What one look needs.
 struct Look<'a> {
     case: &'a ChangeCase,
+    /// The verified checker, where it is asked as well.
+    verified: Option<&'a Path>,
     counts: &'a AreaCounts,
     found: Vec<Record>,
 }
 
-/// Looks at a case.
-pub fn look(case: &ChangeCase, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Sets that the verified checker lists for a proof, at most.
+const MOST_SETS: u64 = 500;
+
+/// Looks at a case; all proofs are shown to the verified checker as well.
+pub fn look(case: &ChangeCase, verified: Option<&Path>, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
-    let mut look = Look { case, counts, found: Vec::new() };
+    let mut look = Look { case, verified, counts, found: Vec::new() };
     match guard(|| look.certify(random)) {
         Ok(Ok(())) => {}
         Ok(Err(problem)) | Err(problem) => look.report(Kind::Crash, 0, problem, Value::Null),
@@ -63,6 +70,29 @@ impl Look<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String, proof: Value) {
         let text = format!("node {node}\n{proof}\n{:#?}\n", self.case);
         self.found.push(Record { area: Area::Changes, kind, message, files: Vec::new(), text });
+    }
+
+    fn judge(&self, header: &Header) -> Result<Option<EdgeJudge>, String> {
+        self.verified.map(|program| EdgeJudge::start(program, &self.case.graph, &self.case.model, header)).transpose()
+    }
+
+    /// Shows a proof that the other checker accepts or not to the verified one.
+    fn ask(
+        &mut self,
+        judge: &mut Option<EdgeJudge>,
+        proof: &NodeProof,
+        line: &Value,
+        accepted: bool,
+        truth: bool,
+    ) -> Result<(), String> {
+        let Some(judge) = judge else { return Ok(()) };
+        let told = Told::from(judge.ask(proof, MOST_SETS)?);
+        Counts::add(&self.counts.verified, 1);
+        Counts::add(&self.counts.confirmed, usize::from(matches!(told, Told::Shown(_))));
+        if let Some((kind, message)) = told.wrong(accepted, truth) {
+            self.report(kind, proof.id as usize, message, line.clone());
+        }
+        Ok(())
     }
 
     fn certify(&mut self, random: &mut Random) -> Result<(), String> {
@@ -78,6 +108,7 @@ impl Look<'_> {
         let certifier = EdgeCertifier::new(problem).effort(how.effort()).proofs(true).listing(most).stop(stopped);
         let statement = Statement::new(&case.graph, &case.model, &header).map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+        let mut judge = self.judge(&header)?;
         let truths = truths(case, &case.means);
         let mut lines: Vec<Value> = Vec::new();
         for (node, truth) in truths.iter().enumerate() {
@@ -105,7 +136,10 @@ impl Look<'_> {
             Counts::add(&self.counts.own, 1);
             match &*line {
                 Line::Node(proof) => match both(&checkers, proof, |checker, proof| checker.check(proof))? {
-                    [Ok(one), Ok(other)] if one == other => {}
+                    [Ok(one), Ok(other)] if one == other => {
+                        let robust = one == gcnproof_check::Verdict::Robust;
+                        self.ask(&mut judge, proof, &text, true, robust == truth.robust())?;
+                    }
                     answers => self.report(Kind::Rejected, node, format!("own proof: {answers:?}"), text.clone()),
                 },
                 _ if result.verdict != Verdict::Undecided => {
@@ -201,6 +235,7 @@ impl Look<'_> {
         let stated: Header = serde_json::from_value(stated).map_err(|error| error.to_string())?;
         let statement = Statement::new(&case.graph, &case.model, &stated).map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+        let mut judge = self.judge(&stated)?;
         // A larger budget has more sets than are worth listing.
         let truths = if other { &truths(case, &means) } else { own };
         for _ in 0..4 {
@@ -217,6 +252,7 @@ impl Look<'_> {
             let is_true = truth.is_some_and(right);
             Counts::add(&self.counts.false_claims, usize::from(!is_true));
             let answers = both(&checkers, &proof, |checker, proof| checker.check(proof))?;
+            self.ask(&mut judge, &proof, &line, answers[0].is_ok(), is_true)?;
             if answers.iter().any(Result::is_ok) {
                 Counts::add(&self.counts.accepted, 1);
                 if !is_true {

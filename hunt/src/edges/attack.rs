@@ -2,8 +2,11 @@
 //! reports, own proofs under other headers and on other graphs and models. Each is shown to both kinds of arithmetic, which must
 //! agree, and what is accepted must be true.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::path::Path;
 
+use gcnproof_check::EdgeJudge;
 use gcnproof_check::edges::format::{Header, Line};
 use gcnproof_check::edges::{Checker, Statement};
 use serde_json::{Value, json};
@@ -18,7 +21,7 @@ use crate::finding::{AreaCounts, Kind};
 use crate::mutate::change;
 use crate::numbers::step;
 use crate::player::{How, guard};
-use crate::present::{Forger, Presenter, Trees, answers, both};
+use crate::present::{Asked, Forger, Presenter, Told, Trees, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::truth::Robust;
@@ -26,6 +29,9 @@ use crate::variant::{toggle_attribute, toggle_edge};
 
 /// Tampered proofs, forged proofs, headers and variants tried for one component.
 const ROUNDS: [usize; 4] = [16, 20, 3, 2];
+
+/// Sets that the verified checker lists for a proof, at most.
+const MOST_SETS: u64 = 500;
 
 /// Is the claim of a line true? Anything that is not understood is not.
 fn is_true(oracle: &EdgeOracle, truths: &[EdgeTruth], case: &EdgeCase, line: &Value) -> Option<bool> {
@@ -42,20 +48,29 @@ fn with_checkers(
     case: &EdgeCase,
     truths: &[EdgeTruth],
     header: &Header,
+    verified: Option<&Path>,
     counts: &AreaCounts,
     act: impl FnOnce(&[Checker; 2], &Presenter),
 ) {
     let Ok(Ok(statement)) = guard(|| Statement::new(&case.graph, &case.model, header)) else { return };
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
     let oracle = EdgeOracle::new(case);
+    let judge = verified.map(|program| EdgeJudge::start(program, &case.graph, &case.model, header).map(RefCell::new));
     let header = json!({ "header": header });
     let read = |text: &str| match Line::read(text.as_bytes(), usize::MAX) {
         Ok(Line::Node(proof)) => Some(proof),
         _ => None,
     };
+    let asked = judge.as_ref().map(|judge| {
+        move |text: &str| match (judge, read(text)) {
+            (Ok(judge), Some(proof)) => judge.borrow_mut().ask(&proof, MOST_SETS).map(Told::from),
+            (Ok(_), None) => Ok(Told::Rejected),
+            (Err(problem), _) => Err(problem.clone()),
+        }
+    });
     let presenter = Presenter {
         check: &|text| answers(|| read(text), |proof| both(&checkers, proof, |checker, proof| checker.check(proof))),
-        verified: None,
+        verified: asked.as_ref().map(|ask| ask as &Asked),
         is_true: &|line| is_true(&oracle, truths, case, line).unwrap_or(false),
         robust: &truths.iter().map(|truth| truth.of.known()).collect::<Vec<Robust>>(),
         keep: &|kind, node, message, line| {
@@ -70,6 +85,7 @@ fn with_checkers(
 pub fn attack(
     case: &EdgeCase,
     truths: &[EdgeTruth],
+    verified: Option<&Path>,
     random: &mut Random,
     counts: &AreaCounts,
     found: &mut Vec<Record>,
@@ -77,7 +93,7 @@ pub fn attack(
     let how = random.pick(&[How::Complete, How::Complete, How::Best]);
     let Ok(program) = EdgeProgram::new(case, how) else { return };
     let mut lines = Vec::new();
-    with_checkers(case, truths, &program.header, counts, |checkers, presenter| {
+    with_checkers(case, truths, &program.header, verified, counts, |checkers, presenter| {
         for (node, truth) in truths.iter().enumerate() {
             let Some(reference) = truth.of.reference else { continue };
             let result = guard(|| program.certifier.for_class(node, reference));
@@ -85,6 +101,9 @@ pub fn attack(
             if let Ok(Line::Node(proof)) = guard(|| program.certifier.proof_line(&result, &checkers[0]).into_line()) {
                 lines.push(json!({ "node": proof }));
             }
+        }
+        for line in &lines {
+            presenter.show(line, found);
         }
         let forger = Forger { lines: &lines, robust: presenter.robust, classes: case.classes(), trees: case };
         forger.tamper(ROUNDS[0], random, &mut |line, _| presenter.show(line, found));
@@ -98,11 +117,11 @@ pub fn attack(
     for _ in 0..ROUNDS[2] {
         let mut other = case.clone();
         let header = other_header(&mut other, &program.header, random);
-        transplant(&other, &header, &lines, counts, found);
+        transplant(&other, &header, &lines, verified, counts, found);
     }
     for _ in 0..ROUNDS[3] {
         let other = varied(case, random);
-        transplant(&other, &program.header, &lines, counts, found);
+        transplant(&other, &program.header, &lines, verified, counts, found);
     }
 }
 
@@ -213,7 +232,14 @@ fn under(case: &EdgeCase, header: &Header) -> Option<EdgeCase> {
 }
 
 /// Own lines under another header or on another case.
-fn transplant(case: &EdgeCase, header: &Header, lines: &[Value], counts: &AreaCounts, found: &mut Vec<Record>) {
+fn transplant(
+    case: &EdgeCase,
+    header: &Header,
+    lines: &[Value],
+    verified: Option<&Path>,
+    counts: &AreaCounts,
+    found: &mut Vec<Record>,
+) {
     let Ok(Ok(_)) = guard(|| Statement::new(&case.graph, &case.model, header).map(|_| ())) else { return };
     let Some(case) = under(case, header) else {
         let message = "the checker takes a header that does not fit the files".into();
@@ -226,7 +252,7 @@ fn transplant(case: &EdgeCase, header: &Header, lines: &[Value], counts: &AreaCo
         return;
     }
     let truths = EdgeOracle::new(&case).all();
-    with_checkers(&case, &truths, header, counts, |_, presenter| {
+    with_checkers(&case, &truths, header, verified, counts, |_, presenter| {
         for line in lines {
             presenter.show(line, found);
         }

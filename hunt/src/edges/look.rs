@@ -1,6 +1,7 @@
 //! One case of removed edges: what the program says of every node, compared with the truth, and its own proofs.
 
 use std::cmp::Ordering;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gcnproof::edges::{EdgeReason, EdgeResult};
@@ -37,8 +38,14 @@ pub struct Look<'a> {
     pub found: Vec<Record>,
 }
 
-/// Looks at a whole case; `attacks` components are taken for tampering and forging.
-pub fn look(case: &EdgeCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the verified checker.
+pub fn look(
+    case: &EdgeCase,
+    attacks: usize,
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &AreaCounts,
+) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, case.components.len());
     let how = random.pick(&[How::Complete, How::Complete, How::Minimize, How::Minimize, How::Best]);
@@ -53,7 +60,7 @@ pub fn look(case: &EdgeCase, attacks: usize, random: &mut Random, counts: &AreaC
         let range = case.components[random.below(case.components.len())].clone();
         let part = case.part(range.clone());
         let truths = look.truths[range].to_vec();
-        attack::attack(&part, &truths, random, counts, &mut look.found);
+        attack::attack(&part, &truths, verified, random, counts, &mut look.found);
     }
     look.found
 }

@@ -11,7 +11,7 @@ use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::player::{How, Player, guard, stopped};
-use crate::present::{Answers, Asked, Presenter, answers, both};
+use crate::present::{Answers, Asked, Presenter, Told, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::ring::start;
@@ -137,8 +137,8 @@ fn attack(
     });
     let asked = judge.as_ref().map(|judge| {
         |text: &str| {
-            let Ok(proof) = text.parse::<NodeProof>() else { return Ok(None) };
-            guard(|| judge.borrow_mut().ask(&checkers[0], &proof))?.map(|(verdict, _)| verdict)
+            let Ok(proof) = text.parse::<NodeProof>() else { return Ok(Told::Rejected) };
+            guard(|| judge.borrow_mut().ask(&checkers[0], &proof))?.map(|(verdict, _)| Told::from(verdict))
         }
     });
     let presenter = Presenter {
