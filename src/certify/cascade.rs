@@ -174,7 +174,7 @@ impl Certifier {
     }
 
     /// A result whose witness has no flip that it does not need.
-    fn finished(&self, mut result: NodeResult, pairs: &Pairs, workspace: &mut Workspace) -> NodeResult {
+    pub(super) fn finished(&self, mut result: NodeResult, pairs: &Pairs, workspace: &mut Workspace) -> NodeResult {
         self.shorten(&mut result, pairs, workspace);
         workspace.watch = Watch::default();
         if !self.budget().admits(self.graph(), &result.witness) {
@@ -420,7 +420,7 @@ impl Certifier {
     }
 
     /// What the pairs show of the target, and what that rests on.
-    fn conclude(
+    pub(super) fn conclude(
         &self,
         target: Target,
         pairs: &Pairs,

@@ -47,6 +47,23 @@ pub trait Decide<A: Attacker>: Clone + Sync {
         self.clone()
     }
 
+    /// Is every question decided, but for limits? Then radii are searched from above: see [`Decide::attack`].
+    fn is_complete(&self) -> bool {
+        false
+    }
+
+    /// A witness of at most `limit` changes for the predicted class, of few: what an attack finds without any bound. Attacks are often
+    /// the smallest that there are, so that one proof for one change less shows the radius.
+    fn attack(&self, node: usize, limit: usize, buffers: &mut Self::Buffers) -> Option<Vec<A::Change>> {
+        let _ = (node, limit, buffers);
+        None
+    }
+
+    /// How much work a node is likely to be, compared with others.
+    fn size(&self, node: usize) -> usize {
+        self.graph().links(node)
+    }
+
     /// Has somebody asked to stop?
     fn is_stopped(&self) -> bool;
 

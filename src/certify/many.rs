@@ -11,6 +11,7 @@ use crate::certify::certifier::{Certifier, Target};
 use crate::certify::decide::Decide;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::{Flips, NodeResult};
+use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
 use crate::search::limits::Limits;
 
@@ -143,12 +144,27 @@ impl Decide<Flips> for Certifier {
     fn cheaper(&self) -> Vec<Certifier> {
         let efforts = match self.settings.effort {
             Effort::Bounds => Vec::new(),
-            Effort::Complete(limits) if limits.nodes > SMALL_TREE => {
+            // What is open has been asked without such a limit.
+            Effort::Complete(limits) if limits.nodes > SMALL_TREE && !self.is_complete() => {
                 vec![Effort::Bounds, Effort::Complete(Limits { nodes: SMALL_TREE, ..limits })]
             }
             _ => vec![Effort::Bounds],
         };
         efforts.into_iter().map(|effort| self.clone().with_effort(effort)).collect()
+    }
+
+    /// What depends on rounding stays undecided without a limit.
+    fn is_complete(&self) -> bool {
+        let complete = matches!(self.settings.effort, Effort::Complete(_));
+        complete && self.settings.deployed.is_none() && self.ranges.is_none()
+    }
+
+    fn attack(&self, node: usize, limit: usize, workspace: &mut Workspace) -> Option<Vec<Flip>> {
+        self.small_witness(node, limit, workspace)
+    }
+
+    fn size(&self, node: usize) -> usize {
+        self.neighbourhood(node)
     }
 
     fn is_stopped(&self) -> bool {

@@ -13,4 +13,5 @@ pub mod radius;
 mod ranged;
 pub mod settings;
 mod shifted;
+mod small_witness;
 pub mod verdict;

@@ -1,11 +1,15 @@
 //! The robustness radius: the largest global budget that is certified and the smallest one with a witness, per node.
 //!
-//! A certificate for `Q` holds for every smaller one, and a witness of `k` changes for every `Q ≥ k`. Each node is searched by
-//! bisection with its own interval; where deciders share work, so do nodes that ask for the same `Q`. Complete searches come
-//! later, small trees first, for what bounds and witnesses leave between: far above a radius a proof is impossible and a
-//! witness easy, so asking there for the truth would be a waste.
+//! A certificate for `Q` holds for every smaller one, and a witness of `k` changes for every `Q ≥ k`. A complete decider is first
+//! asked about one change less than the smallest witness known, again and again until it proves that: witnesses are often the
+//! smallest that there are, and then a single proof is all. What its limits leave open is searched by bisection, each node with its own
+//! interval; where deciders share work, so do nodes that ask for the same `Q`. Complete searches come later, small trees first,
+//! for what bounds and witnesses leave between: far above a radius a proof is impossible and a witness easy, so asking there
+//! for the truth would be a waste.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -24,6 +28,8 @@ pub struct Radius<A: Attacker = Flips> {
     pub certified: Option<usize>,
     /// The smallest and largest global budget found undecided so far.
     undecided: Option<(usize, usize)>,
+    /// What the decider itself has found undecided, and not a cheaper one.
+    given_up: Option<usize>,
     /// The smallest global budget with a witness.
     pub attacked: Option<usize>,
     /// That witness.
@@ -52,6 +58,7 @@ impl<A: Attacker> Radius<A> {
         Radius {
             certified: None,
             undecided: None,
+            given_up: None,
             attacked: None,
             witness: Vec::new(),
             limit,
@@ -72,7 +79,8 @@ impl<A: Attacker> Radius<A> {
         }
         let Some(low) = self.certified else {
             // 0 first: it is certified, or broken by a tie.
-            return (self.attacked.is_none() && self.undecided.is_none()).then_some(0);
+            let open = self.attacked != Some(0) && self.undecided.is_none_or(|(first, _)| first > 0);
+            return open.then_some(0);
         };
         let middle = |low: usize, high: usize| (low.saturating_add(1) < high).then(|| low + (high - low) / 2);
         let high = self.attacked.unwrap_or(self.limit.saturating_add(1));
@@ -89,9 +97,17 @@ impl<A: Attacker> Radius<A> {
         }
     }
 
+    /// The budget just below the smallest witness known; `None` once it is certified or was found undecided.
+    fn below(&self) -> Option<usize> {
+        let below = self.attacked.unwrap_or(self.limit.saturating_add(1)).checked_sub(1)?;
+        let open = self.contradiction.is_none() && self.undecided.is_none() && self.certified.is_none_or(|q| q < below);
+        open.then_some(below)
+    }
+
     /// Opens what was found undecided to a better search.
     fn reopen(&mut self) {
-        self.undecided = None;
+        self.undecided = self.given_up.map(|q| (q, q));
+        self.drop_settled();
         self.careful = true;
     }
 
@@ -110,7 +126,11 @@ impl<A: Attacker> Radius<A> {
                 self.undecided = Some((first.min(q), last.max(q)));
             }
         }
-        // What is settled from outside is no longer undecided.
+        self.drop_settled();
+    }
+
+    /// What is settled from outside is no longer undecided.
+    fn drop_settled(&mut self) {
         let (low, high) = (self.certified, self.attacked.unwrap_or(usize::MAX));
         self.undecided = self.undecided.and_then(|(first, last)| {
             let first = low.map_or(first, |low| first.max(low.saturating_add(1)));
@@ -162,17 +182,55 @@ pub fn radii<A: Attacker, D: Decide<A>>(
     decider.check_nodes(nodes)?;
     let unknown = Radius { seeks_above: D::SEEKS_ABOVE, ..Radius::new(limit) };
     let mut radii: BTreeMap<usize, Radius<A>> = nodes.iter().map(|&node| (node, unknown.clone())).collect();
+    // What is known exactly is done.
+    let exact = |node: usize, radius: &Radius<A>| {
+        if radius.undecided.is_none() || radius.contradiction.is_some() {
+            progress(node, radius);
+        }
+    };
+    if decider.is_complete() {
+        search_from_above(decider, &mut radii, &stopped, &exact);
+    }
     for cheaper in decider.cheaper() {
-        search(&cheaper, &mut radii, &stopped, |node, radius| {
-            // What is known exactly is done.
-            if radius.undecided.is_none() || radius.contradiction.is_some() {
-                progress(node, radius);
-            }
-        });
+        search(&cheaper, &mut radii, &stopped, &exact);
         radii.values_mut().for_each(Radius::reopen);
     }
+    // What the decider has given up is not asked again, and for some nodes nothing else is left.
+    let given_up = |radius: &&Radius<A>| radius.undecided.is_some() && radius.next().is_none() && !stopped();
+    radii.iter().filter(|(_, radius)| given_up(radius)).for_each(|(&node, radius)| progress(node, radius));
     search(decider, &mut radii, &stopped, &progress);
     Ok(radii)
+}
+
+/// Finds a small witness of each node, and asks about one change less until that is certified, or undecided at a limit. The nodes
+/// that are likely to take longest come first.
+fn search_from_above<A: Attacker, D: Decide<A>>(
+    decider: &D,
+    radii: &mut BTreeMap<usize, Radius<A>>,
+    stopped: &(impl Fn() -> bool + Sync),
+    progress: &(impl Fn(usize, &Radius<A>) + Sync),
+) {
+    let mut nodes: Vec<(usize, usize, &mut Radius<A>)> =
+        radii.par_iter_mut().map(|(&node, radius)| (decider.size(node), node, radius)).collect();
+    nodes.sort_by_key(|&(size, node, _)| (Reverse(size), node));
+    let waiting = Mutex::new(nodes.into_iter());
+    let next = || waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    // Every thread takes the next node itself: a pool would begin with those in the middle of the list as well.
+    rayon::broadcast(|_| {
+        let mut buffers = D::Buffers::default();
+        while let (Some((_, node, radius)), false) = (next(), stopped()) {
+            let start = Instant::now();
+            if let Some(witness) = decider.attack(node, radius.limit, &mut buffers) {
+                radius.learn(witness.len(), Verdict::NonRobust, witness);
+            }
+            radius.seconds += start.elapsed().as_secs_f64();
+            let decider = decider.for_questions();
+            while let (Some(q), false) = (radius.below(), stopped()) {
+                ask(&decider.at_global(q, &[node]), node, radius, &mut buffers, stopped, progress);
+            }
+            radius.given_up = radius.undecided.map(|(first, _)| first);
+        }
+    });
 }
 
 /// Budgets whose shared work is kept at the same time.

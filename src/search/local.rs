@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::bound::prepared::Prepared;
+use crate::bound::selection::Loss;
 use crate::bound::workspace::{Linearised, Workspace};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
@@ -36,9 +37,7 @@ pub(crate) fn improve(
     loop {
         // The steepest flips at the attacked point, counted from the unperturbed attributes.
         margin_of(workspace, flips);
-        steepest_at(prepared, objective, &Decided::default(), workspace);
-        let mut steepest: Vec<_> = workspace.linearised.selection.flips().to_vec();
-        steepest.sort_by(|x, y| y.loss.total_cmp(&x.loss));
+        let steepest = steepest_at(prepared, objective, &Decided::default(), workspace);
         let proposal: Vec<Flip> = steepest.iter().map(|s| s.flip).collect();
         let (margin, tries) = margin_of(workspace, &proposal);
         if margin < best {
@@ -90,9 +89,7 @@ pub(crate) fn restart(
         // The evaluator is left at the best set, where slopes are taken.
         prepared.logits(&best, workspace).for_each(drop);
         workspace.linearised.selection.forget();
-        steepest_at(prepared, objective, &Decided { kept: best.clone(), ..Decided::default() }, workspace);
-        let mut others = workspace.linearised.selection.flips().to_vec();
-        others.sort_by(|x, y| y.loss.total_cmp(&x.loss));
+        let others = steepest_at(prepared, objective, &Decided { kept: best.clone(), ..Decided::default() }, workspace);
         // Another half each time, and the same in every run.
         let stays = |at: usize| {
             let mixed = ((round * best.len() + at + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -113,8 +110,20 @@ pub(crate) fn restart(
     best
 }
 
-/// Selects the flips that are steepest at the last perturbation, of those that are not decided.
-fn steepest_at(prepared: &Prepared, objective: Objective, decided: &Decided, workspace: &mut Workspace) {
+/// The flips that are steepest at a perturbation, with what each takes from the objective there: as many as the budget allows,
+/// the steepest first.
+pub(crate) fn steepest(
+    prepared: &Prepared,
+    objective: Objective,
+    flips: &[Flip],
+    workspace: &mut Workspace,
+) -> Vec<Loss> {
+    prepared.logits(flips, workspace).for_each(drop);
+    steepest_at(prepared, objective, &Decided::default(), workspace)
+}
+
+/// The same at the last perturbation, of those that are not decided.
+fn steepest_at(prepared: &Prepared, objective: Objective, decided: &Decided, workspace: &mut Workspace) -> Vec<Loss> {
     let Workspace { slice, evaluator, linearised, watch, .. } = workspace;
     let Linearised { relaxed, slopes, selection } = linearised;
     evaluator.gradient(prepared.network(), slice, objective, &mut relaxed.centre);
@@ -122,6 +131,9 @@ fn steepest_at(prepared: &Prepared, objective: Objective, decided: &Decided, wor
     let attributes = prepared.attributes();
     relaxed.spread(slice, attributes.width() / slice.passing(1).terms, attributes.norm(0), slopes);
     selection.select_until(&prepared.search_space(decided), slice, slopes, Some(watch));
+    let mut steepest = selection.flips().to_vec();
+    steepest.sort_by(|x, y| y.loss.total_cmp(&x.loss));
+    steepest
 }
 
 /// Is a set that has one more flip within the budgets?

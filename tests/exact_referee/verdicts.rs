@@ -54,6 +54,7 @@ fn judge(seed: u64, case: &Case, workspace: &mut Workspace, tally: &mut Tally) {
     }
     if seed.is_multiple_of(20) {
         radius::judge(seed, case, limits(few), tally);
+        radius::judge(seed, case, Limits::default(), tally);
     }
 }
 

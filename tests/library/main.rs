@@ -11,6 +11,7 @@ mod front_door;
 mod hand_solved;
 mod proofs;
 mod pyg;
+mod radii;
 mod ranges;
 mod ranges_proofs;
 mod reference;

@@ -234,6 +234,8 @@ fn tree(steps: &[Step]) -> Option<String> {
                 push(&mut text, format_args!("S {i} {j}"));
             }
             Step::Singles(_) | Step::Prices(_) | Step::Listed(_) | Step::Carried(_) => push(&mut text, "A"),
+            // Of attackers who flip attributes as well, whose proofs are not shown.
+            Step::Flips(_) => return None,
         }
     }
     (missing == 0).then_some(text)

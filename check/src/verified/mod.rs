@@ -55,12 +55,19 @@ pub fn verify(
     let header = match header {
         Stated::Flips(header) if header.ranges.is_some() => {
             return Err(format!(
-                "{}: the verified checker knows flips of attributes, and these proofs are about attributes moved within \
+                "{}: the verified checker knows flips of attributes and changes of edges, and these proofs are about attributes moved within \
                  ranges: check them without --verified",
                 proofs.display()
             ));
         }
         Stated::Flips(header) => header,
+        Stated::Removals(header) if header.flips.is_some() => {
+            return Err(format!(
+                "{}: the verified checker knows flips of attributes and changes of edges, and these proofs are about both at once: \
+                 check them without --verified",
+                proofs.display()
+            ));
+        }
         Stated::Removals(header) => {
             let mut chosen = choose(&summary.verdicts, sample);
             let mut claims: Vec<EdgeNodeProof> = Vec::new();

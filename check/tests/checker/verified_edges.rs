@@ -28,7 +28,7 @@ fn shown(verdict: Option<Verdict>) -> EdgeAnswer {
 }
 
 fn witness(id: u32, class: u32, other: u32, edges: Vec<Edge>) -> NodeProof {
-    NodeProof { id, class, claim: Claim::NonRobust(Witness { class: other, edges }) }
+    NodeProof { id, class, claim: Claim::NonRobust(Witness { class: other, edges, flips: Vec::new() }) }
 }
 
 fn robust(id: u32, class: u32, classes: u32, mut tree: impl FnMut(u32) -> Vec<Step>) -> NodeProof {
@@ -188,6 +188,7 @@ impl ChangeWorld {
                 frozen,
                 changes: Some(Changes { kind, directed, candidates }),
             },
+            flips: None,
             classes: Convention::Predicted,
         };
         ChangeWorld { graph, model, header }
