@@ -192,7 +192,7 @@ pub fn radii<A: Attacker, D: Decide<A>>(
         search_from_above(decider, &mut radii, &stopped, &exact);
     }
     for cheaper in decider.cheaper() {
-        search(&cheaper, &mut radii, &stopped, &exact);
+        search(&cheaper, &mut radii, &stopped, exact);
         radii.values_mut().for_each(Radius::reopen);
     }
     // What the decider has given up is not asked again, and for some nodes nothing else is left.
