@@ -266,3 +266,26 @@ def test_pooled_shifts_and_both_attackers():
     assert abs(row.margins[0].lower - least) < 1e-6
     (joint,) = gcnproof.certify(model.float(), [data], [Flips(Q=0, q=1), Edges(insert=1)], threads=1, progress=False)
     assert joint.verdict == row.verdict
+
+
+def test_graphs_of_one_node_are_no_classifier_of_nodes():
+    """A readout of such graphs is no operator that can be told from none, and an edge between two of them would be a change of neither."""
+
+    class Pooled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.lin = g.GINConv(torch.nn.Linear(2, 3)), torch.nn.Linear(3, 2)
+
+        def forward(self, x, edge_index, batch):
+            return self.lin(g.global_add_pool(self.conv(x, edge_index).relu(), batch))
+
+    torch.manual_seed(0)
+    empty = torch.zeros(2, 0, dtype=torch.long)
+    model, alone = Pooled(), [Data(x=X[node : node + 1], edge_index=empty) for node in range(4)]
+    with pytest.raises(gcnproof.GcnproofError, match="one node.*graphs with more nodes"):
+        gcnproof.certify(model, alone, Edges(insert=1))
+    # The remedy: then only edges inside the larger graph are inserted.
+    results = gcnproof.certify(model, [*alone, Data(x=X[:2], edge_index=empty)], Edges(insert=1))
+    assert set(results.verdict[:4]) == {"robust"}
+    # Without edges both are the same.
+    assert len(gcnproof.certify(model, alone, Flips(Q=1, q=1))) == 4

@@ -1868,6 +1868,7 @@ fn proofs_that_break_off_say_so() {
 #[test]
 fn nodes_that_are_robust_alone_are_at_least_so_many() {
     let bench = Bench::new();
+    small_problem(&bench);
     let line = "collective small.npz small.safetensors --layers encoder,classifier -q 3 --budgets 12 --out all.jsonl";
     bench.done(line);
     let done = bench.run("summary all.jsonl");

@@ -139,6 +139,12 @@ def read_for_edges(model: Any, data: Any, attack: Edges, call: Call | None = Non
     if first.network.has_matrices or one_way and not attack.directed:
         # Such edges and operators are refused by their own names.
         return first.compared_graph(), first.network
+    if not first.network.has_readout and 1 < len(first.inputs.batch) == int(first.inputs.batch[-1]) + 1:
+        raise UnsupportedModel(
+            "every graph of the batch has one node, so that a module with a readout cannot be told from one without, and edges are to be attacked. Remedy: give "
+            "graphs with more nodes too, or, for a classifier of nodes, data without `batch`",
+            "batch",
+        )
     # Each direction is changed alone, so that edges may get one.
     base = replace(first.inputs, directed=attack.directed)
     random = np.random.default_rng(0)
