@@ -104,7 +104,7 @@ def test_a_witness_breaks_the_module(tmp_path):
 
 
 def test_proofs_answer_the_question_about_both_alone(tmp_path):
-    graph, network = small(1)
+    graph, network = small(3)
     flips, edges, file = Flips(Q=2, q=1), Edges(change=1), tmp_path / "proofs.jsonl"
     found = gcnproof.certify(network, graph, [flips, edges], complete=True, progress=False, proofs=file)
     told = gcnproof.check(network, graph, file, [flips, edges], progress=False)
