@@ -14,13 +14,14 @@ import gcnproof
 
 def test_importing_is_quick_and_brings_no_torch():
     code = (
-        "import sys, time; start = time.process_time(); import gcnproof; took = time.process_time() - start; "
-        "print(took, *[name for name in ('torch', 'torch_geometric', 'scipy', 'pandas', 'tqdm') if name in sys.modules])"
+        "import sys, time; start = time.process_time(); import numpy; numpy_took = time.process_time() - start; "
+        "import gcnproof; print((time.process_time() - start) / numpy_took - 1, "
+        "*[name for name in ('torch', 'torch_geometric', 'scipy', 'pandas', 'tqdm') if name in sys.modules])"
     )
     runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split() for _ in range(5)]
     assert all(len(run) == 1 for run in runs), runs
-    # Time of the processor: other programs may be busy on the same machine.
-    assert min(float(run[0]) for run in runs) < 0.3, runs
+    # Beside NumPy, which every user imports, and in time of the processor: machines differ and may be busy.
+    assert min(float(run[0]) for run in runs) < 1.5, runs
 
 
 def test_everything_public_is_documented():
