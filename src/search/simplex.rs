@@ -71,6 +71,11 @@ impl Simplex {
         Simplex { weighted: true, ..Simplex::default() }
     }
 
+    /// An empty tableau with the same choice of entering variables and the same deadline.
+    pub fn emptied(&self) -> Simplex {
+        Simplex { weighted: self.weighted, clock: self.clock.clone(), ..Simplex::default() }
+    }
+
     /// Stops improving once the deadline has passed: its answers are suggestions at any time.
     pub fn until(&mut self, clock: Clock) {
         self.clock = Some(clock);
@@ -179,7 +184,7 @@ impl Simplex {
         let large = self.rows.len().saturating_mul(self.columns) > LARGE;
         for step in 0..limit {
             // A step costs microseconds in small tableaus and milliseconds in large ones.
-            if (large || step % 16 == 15) && self.clock.as_ref().is_some_and(Clock::is_late) {
+            if (large || step % 16 == 15) && self.is_late() {
                 return false;
             }
             let Some(entering) = self.entering(stalled > 50) else { return true };
@@ -191,6 +196,11 @@ impl Simplex {
             stalled = if self.objective > before + TINY { 0 } else { stalled + 1 };
         }
         false
+    }
+
+    /// Has the deadline passed?
+    pub fn is_late(&self) -> bool {
+        self.clock.as_ref().is_some_and(Clock::is_late)
     }
 
     /// The non-basic variable to move: the steepest, or the first (Bland) when the objective does not move.
@@ -331,6 +341,15 @@ mod tests {
         simplex.add_row(&[(x, -2.0)], -1.0, s, t);
         assert!(simplex.maximise(100));
         assert!((simplex.value(x) - 0.5).abs() < 1e-12 && (simplex.objective() - 0.5).abs() < 1e-12);
+    }
+
+    /// A master that began again forgot its deadline: steps went on for many times the limit.
+    #[test]
+    fn a_tableau_that_begins_again_keeps_its_deadline() {
+        let mut simplex = Simplex::weighted();
+        simplex.until(Clock { deadline: Some(std::time::Instant::now()), ..Clock::default() });
+        let again = simplex.emptied();
+        assert!(simplex.is_late() && again.is_late() && again.weighted);
     }
 
     #[test]

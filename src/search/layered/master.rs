@@ -90,7 +90,7 @@ impl<'a> LayeredMaster<'a> {
             bounds: bounds.to_vec(),
             global,
             backward: Backward::default(),
-            simplex: Simplex::default(),
+            simplex: Simplex::weighted(),
             origin: RelaxedPoint::default(),
             base: 0.0,
             rho: 0,
@@ -130,7 +130,7 @@ impl<'a> LayeredMaster<'a> {
 
     /// Starts an empty tableau with a single variable, the multiplier ρ of the global budget.
     fn begin(&mut self, slice: &Slice) {
-        self.simplex = Simplex::weighted();
+        self.simplex = self.simplex.emptied();
         self.rho = self.simplex.add_variable(-(self.global.min(1 << 50) as f64), f64::INFINITY);
         self.eta.clear();
         self.variables.clear();
@@ -368,6 +368,9 @@ impl Master for LayeredMaster<'_> {
             let few = FEW.max(self.variables.len() / 2);
             let urgent = improving.iter().filter(|unit| unit.0 == f64::INFINITY).count();
             for (_, place, row) in improving.into_iter().take(urgent.max(few)) {
+                if self.simplex.is_late() {
+                    break;
+                }
                 self.free(slice, place);
                 if !self.rows.contains_key(&(place, row)) {
                     self.add_row(place, row);
