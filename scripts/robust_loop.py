@@ -59,7 +59,7 @@ def stages(options: argparse.Namespace) -> list[tuple[str, float, int, gcnproof.
     # Against fewer flips first, if that is wanted.
     budgets = sorted({max(1, round(ATTACK.Q * (at + 1) / options.ramp)) for at in range(options.ramp)})
     for at, budget in enumerate(budgets):
-        more = {"weight": options.weight, "bound": options.bound}
+        more = {"weight": options.weight, "bound": options.bound, "cross_entropy": options.together}
         attack = gcnproof.Flips(Q=budget, q=ATTACK.q)
         if at == 0:
             result.append(("labelled", options.rate, options.epochs // 4, gcnproof.torch.RobustLoss(attack, "hinge", threads=options.threads, **more)))
@@ -82,7 +82,9 @@ def train(model: torch.nn.Module, data: Data, plan: list, batch: int = 20, decay
             for group in optimizer.param_groups:
                 group["lr"] = rate if robust is None else rate * (1 - 0.8 * epoch / epochs)
             optimizer.zero_grad()
-            loss = F.cross_entropy(model(data.x, data.edge_index)[data.train_mask], data.y[data.train_mask])
+            loss = torch.zeros(())
+            if robust is None or not robust.cross_entropy:
+                loss = F.cross_entropy(model(data.x, data.edge_index)[data.train_mask], data.y[data.train_mask])
             if robust is not None:
                 targets = labelled if name == "labelled" else everybody
                 loss = loss + robust(model, data, targets[torch.randperm(len(targets))[:batch]])
@@ -343,6 +345,7 @@ def main() -> None:
     parser.add_argument("--margin-unlabelled", type=float, default=None)
     parser.add_argument("--kind", choices=["hinge", "hinge-unlabelled"], default="hinge-unlabelled")
     parser.add_argument("--bound", choices=["paper", "anchored"], default="paper")
+    parser.add_argument("--together", action="store_true", help="the cross entropy by the robust term as well, without a pass of the module")
     parser.add_argument("--search", action="store_true", help="certify completely, with proofs")
     parser.add_argument("--nodes", type=int, default=None, help="so many of them")
     parser.add_argument("--time-limit", type=float, default=5.0)

@@ -62,7 +62,9 @@ class RobustLoss:
     - "hinge-unlabelled" (RH-U): the same for all nodes, those without a label with the class that the module predicts and `margin_unlabelled`.
 
     `bound` is "paper" or "anchored". `weight`, `margin` and `margin_unlabelled` are those of `gcnproof train` unless they are given (docs/training.md).
-    `call=lambda model, data: model(…)` says how the module is called where that is not plain. `threads` limits the native code.
+    `cross_entropy=True` adds the mean cross entropy of the logits of all labelled nodes to a hinge: a loop then needs no pass of the module itself, which on
+    a CPU multiplies attributes as a dense matrix. `call=lambda model, data: model(…)` says how the module is called where that is not plain. `threads` limits
+    the native code.
 
     The module is read at the first call and again whenever its structure or the data changes; from step to step only numbers move. BatchNorm takes its
     running statistics, and dropout is off. A module that cannot be certified raises UnsupportedModel at the first call.
@@ -77,6 +79,7 @@ class RobustLoss:
         weight: float | None = None,
         margin: float | None = None,
         margin_unlabelled: float | None = None,
+        cross_entropy: bool = False,
         call: Call | None = None,
         threads: int | None = None,
     ):
@@ -99,7 +102,11 @@ class RobustLoss:
         for name, value in zip(("weight", "margin", "margin_unlabelled"), given):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
                 raise InputError(f"{name}={value!r}", "give a number that is not negative")
-        self.attack, self.kind, self.bound = attack, kind, bound
+        if cross_entropy not in (True, False):
+            raise InputError(f"cross_entropy={cross_entropy!r}", "give True or False")
+        if cross_entropy and kind == "cross-entropy":
+            raise InputError("cross_entropy=True: kind='cross-entropy' takes the place of the cross entropy of the logits", "leave it out, or take kind='hinge'")
+        self.attack, self.kind, self.bound, self.cross_entropy = attack, kind, bound, cross_entropy
         self.weight, self.margin, self.margin_unlabelled = map(float, given)
         self._call, self._threads = call, _threads(threads)
         self._readings: list[_Reading] = []
@@ -110,15 +117,15 @@ class RobustLoss:
     def __call__(self, model: torch.nn.Module, data: Any, nodes: Any = None, *more: None, labelled: Any = None) -> torch.Tensor:
         """The loss of some nodes, or graphs: ids, a slice, a mask, or all of them. It is their mean times `weight`.
 
-        `labelled` says which nodes have a label that may be used, by default `data.train_mask` for "hinge-unlabelled" and all that have one for the
-        other kinds, of which all `nodes` must have one; the labels themselves are `data.y`.
+        `labelled` says which nodes have a label that may be used, by default `data.train_mask` for "hinge-unlabelled" and with `cross_entropy=True`, else
+        all that have one, of which all `nodes` must have one; the labels themselves are `data.y`.
         """
         if more:
             raise InputError("a loss takes the model, the data and nodes, and more is given", "labels are data.y, and labelled=mask says whose: robust(model, data, nodes, labelled=mask)")
         data = batched(data)
         reading = self._reading(model, data)
         targets = reading.targets(nodes)
-        return reading.loss(targets, *self._classes(reading, data, targets, labelled))
+        return reading.loss(self._chosen(reading, data, targets, labelled))
 
     def certified(self, model: torch.nn.Module, data: Any, nodes: Any = None) -> float:
         """The share of some nodes, or graphs, that the bound certifies for the class that the module predicts.
@@ -148,31 +155,48 @@ class RobustLoss:
         self._readings.append(_Reading(self, model, data))
         return self._readings[-1]
 
-    def _classes(self, reading: _Reading, data: Any, targets: list[int], labelled: Any) -> tuple[list[int], list[bool]]:
-        """The class of each target, below 0 for the predicted one, and whether it is a label."""
+    def _chosen(self, reading: _Reading, data: Any, targets: list[int], labelled: Any) -> dict[str, Any]:
+        """Targets, the class of each, below 0 for the predicted one, whether it is a label, and the labels that logits are to fit."""
+        labels, known = self._labels(reading, data, labelled)
+        what = reading.what
+        if self.kind != "hinge-unlabelled" and not known[targets].all():
+            node = next(target for target in targets if not known[target])
+            raise InputError(f"{what} {node} has no label, which kind={self.kind!r} needs", f"give labelled {what}s, or take the kind 'hinge-unlabelled'")
+        fitted = np.flatnonzero(known) if self.cross_entropy else np.array([], dtype=int)
+        if self.cross_entropy and not len(fitted):
+            raise InputError(f"cross_entropy=True: no {what} is labelled", f"label some {what}s, or leave it out")
+        for target in (target for target in [*targets, *fitted] if labels[target] >= reading.classes):
+            raise InputError(f"{what} {target} has the label {labels[target]}, but the module has logits of {reading.classes} classes, from 0 to {reading.classes - 1}", "number the classes 0, 1, 2, … in data.y, as in training")
+        return _chosen(targets, labels[targets].tolist(), known[targets].tolist(), fitted.tolist(), labels[fitted].tolist())
+
+    def _labels(self, reading: _Reading, data: Any, labelled: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The label of each target, below 0 without one that may be used, and whether it has one."""
         count, what = reading.count, reading.what
         y, unlabelled = getattr(data, "y", None), self.kind == "hinge-unlabelled"
-        mask = getattr(data, "train_mask", None) if unlabelled and labelled is None else labelled
-        known = np.full(count, mask is None and not unlabelled)
+        masked = unlabelled or self.cross_entropy
+        mask = getattr(data, "train_mask", None) if masked and labelled is None else labelled
+        known = np.full(count, mask is None and not masked)
         if mask is not None:
             known[reading.ids(mask, "labelled")] = True
         if y is None:
-            if not unlabelled or labelled is not None and known.any():
+            if not unlabelled or self.cross_entropy or labelled is not None and known.any():
                 needed = "labelled says whose to use" if unlabelled else f"kind={self.kind!r} needs one for each of the {what}s"
+                needed = "cross_entropy=True needs some" if self.cross_entropy else needed
                 remedy = f"set data.y, one class for each {what}, below 0 where there is none; without labels: RobustLoss(…, 'hinge-unlabelled'){', labelled=[]' * unlabelled}"
                 raise InputError(f"the data has no labels, `data.y`, and {needed}", remedy)
-            return [-1] * len(targets), [False] * len(targets)
-        if mask is None and unlabelled:
+            return np.full(count, -1), np.full(count, False)
+        if mask is None and masked:
             have = "robust(model, data, labelled=data.train_mask)" if what == "node" else "robust(model, graphs, labelled=slice(None)) for all graphs"
-            raise InputError(f"it is not said which {what}s are labelled", f"say it where the loss is computed: {have}; or labelled=[] for none of them")
+            none = "" if self.cross_entropy else "; or labelled=[] for none of them"
+            raise InputError(f"it is not said which {what}s are labelled", f"say it where the loss is computed: {have}{none}")
         labels = y.detach().cpu().reshape(-1).numpy()
         known &= labels >= 0
-        for target in (target for target in targets if known[target] and labels[target] >= reading.classes):
-            raise InputError(f"{what} {target} has the label {labels[target]}, but the module has logits of {reading.classes} classes, from 0 to {reading.classes - 1}", "number the classes 0, 1, 2, … in data.y, as in training")
-        if not unlabelled and not known[targets].all():
-            node = next(target for target in targets if not known[target])
-            raise InputError(f"{what} {node} has no label, which kind={self.kind!r} needs", f"give labelled {what}s, or take the kind 'hinge-unlabelled'")
-        return np.where(known, labels, -1)[targets].tolist(), known[targets].tolist()
+        return np.where(known, labels, -1), known
+
+
+def _chosen(nodes: list[int], classes: list[int], labelled: list[bool], *fitted: list[int]) -> dict[str, Any]:
+    """A batch as the native code takes it; `fitted` are targets whose logits are to fit labels, and these."""
+    return {"nodes": nodes, "classes": classes, "labelled": labelled, "fitted": dict(zip(("nodes", "classes"), fitted or ([], [])))}
 
 
 class _Reading:
@@ -247,9 +271,8 @@ class _Reading:
         tensors = {name: tensor.to("cpu", torch.float64) for name, tensor in [*inner.named_buffers(), *inner.named_parameters()] if name in self.leaves}
         return remade(self.made, tensors)
 
-    def loss(self, targets: list[int], classes: list[int], labelled: list[bool]) -> torch.Tensor:
+    def loss(self, chosen: dict[str, Any]) -> torch.Tensor:
         """The loss of some targets."""
-        chosen = {"nodes": targets, "classes": classes, "labelled": labelled}
         model = self._model()
         assert model is not None
         like = next((parameter for parameter in model.parameters() if parameter.is_floating_point()), torch.zeros(()))
@@ -259,7 +282,7 @@ class _Reading:
         """The smallest bound of each target's margins, and the predicted classes."""
         with torch.no_grad():
             numbers = self.numbers()
-        chosen = {"nodes": targets, "classes": [-1] * len(targets), "labelled": [False] * len(targets)}
+        chosen = _chosen(targets, [-1] * len(targets), [False] * len(targets))
         return self.native.evaluate(self.layers(numbers), chosen, False)[1:3]
 
     def layers(self, numbers: Any) -> list[Any]:

@@ -7,10 +7,12 @@ use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::problem::Problem;
 use gcnproof::{Flips, Network as PlainNetwork};
 use gcnproof_train::batch::{Batches, Target};
+use gcnproof_train::fit::Fit;
 use gcnproof_train::gradient::Gradient;
 use gcnproof_train::losses::Loss;
 use gcnproof_train::objective::Terms;
 use gcnproof_train::pass::Transposed;
+use gcnproof_train::receptive_field::ReceptiveField;
 use gcnproof_train::settings::Settings;
 use numpy::{IntoPyArray, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
@@ -48,6 +50,21 @@ struct Chosen {
     nodes: Vec<u32>,
     classes: Vec<i64>,
     labelled: Vec<bool>,
+    fitted: Labels,
+}
+
+/// Targets whose logits are to fit their labels; none where the cross entropy is not asked for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Labels {
+    nodes: Vec<u32>,
+    classes: Vec<usize>,
+}
+
+/// What some labelled targets read.
+struct Labelled {
+    nodes: Vec<u32>,
+    reach: ReceptiveField,
 }
 
 /// A network on a graph, an attacker and a loss.
@@ -58,6 +75,8 @@ pub struct Certificates {
     transposed: Transposed,
     stage: Loss,
     terms: Terms,
+    /// Those of the last step: from step to step they are the same.
+    labelled: Labelled,
     pool: Option<ThreadPool>,
 }
 
@@ -112,7 +131,8 @@ impl Certificates {
         };
         let network = problem.network().clone().unwidened();
         let transposed = Transposed::new(problem.graph(), &network);
-        Ok(Certificates { problem, network, transposed, stage: stage(py, &charging.kind)?, terms, pool })
+        let labelled = Labelled { nodes: Vec::new(), reach: ReceptiveField::of(&network, &[]) };
+        Ok(Certificates { problem, network, transposed, stage: stage(py, &charging.kind)?, terms, labelled, pool })
     }
 
     /// How many targets there are: nodes, or graphs of a batch.
@@ -132,25 +152,38 @@ impl Certificates {
     ) -> PyResult<Evaluated<'py>> {
         self.put(py, &layers)?;
         let classes = self.network.class_count() as i64;
-        let Chosen { nodes, classes: given, labelled } = chosen;
+        let Chosen { nodes, classes: given, labelled, fitted } = chosen;
         let count = self.targets();
-        if nodes.len() != given.len() || nodes.len() != labelled.len() || nodes.iter().any(|&n| n as usize >= count) {
+        let known = nodes.iter().chain(&fitted.nodes).all(|&node| (node as usize) < count);
+        if nodes.len() != given.len()
+            || nodes.len() != labelled.len()
+            || fitted.nodes.len() != fitted.classes.len()
+            || !known
+        {
             return Err(bug("targets that there are not"));
         }
-        if let Some(class) = given.iter().find(|&&class| class >= classes) {
+        let labels = fitted.classes.iter().map(|&class| i64::try_from(class).unwrap_or(i64::MAX));
+        if let Some(class) = given.iter().copied().chain(labels).find(|&class| class >= classes) {
             let message = format!("a target has the class {class}, but the module has {classes} logits");
             return Err(wrong(py, &message, "classes run from 0"));
         }
+        if fitted.nodes != self.labelled.nodes {
+            let reach = ReceptiveField::of(&self.network, &fitted.nodes);
+            self.labelled = Labelled { nodes: fitted.nodes, reach };
+        }
         let mut by = gradient.then(|| Gradient::zeros(&self.network));
-        let evaluated = py.detach(|| {
-            let mut work = || self.charged(&nodes, &given, &labelled, by.as_mut());
+        let (fit, evaluated) = py.detach(|| {
+            let mut work = || {
+                let fit = self.fit(&fitted.classes, by.as_mut());
+                (fit, self.charged(&nodes, &given, &labelled, by.as_mut()))
+            };
             match &self.pool {
                 Some(pool) => pool.install(work),
                 None => work(),
             }
         });
         py.check_signals()?;
-        let loss = evaluated.iter().map(|target| target.loss).sum();
+        let loss = fit + evaluated.iter().map(|target| target.loss).sum::<f64>();
         let smallest: Vec<f64> = evaluated.iter().map(|target| target.smallest).collect();
         let predicted: Vec<i64> = evaluated.iter().map(|target| target.predicted as i64).collect();
         let gradients = by.map(|by| self.take(py, &layers, &by)).transpose()?;
@@ -159,6 +192,17 @@ impl Certificates {
 }
 
 impl Certificates {
+    /// The cross entropy of labelled targets, if there are any.
+    fn fit(&self, classes: &[usize], by: Option<&mut Gradient>) -> f64 {
+        let Labelled { nodes, reach } = &self.labelled;
+        if nodes.is_empty() {
+            return 0.0;
+        }
+        let (graph, network, transposed) = (self.problem.graph(), &self.network, &self.transposed);
+        let fit = Fit { graph, network, transposed, labelled: nodes, reach, dropout: None };
+        fit.cross_entropy(|place| classes[place], by).loss
+    }
+
     fn charged(&self, nodes: &[u32], classes: &[i64], labelled: &[bool], by: Option<&mut Gradient>) -> Vec<Target> {
         let batches = Batches {
             graph: self.problem.graph(),

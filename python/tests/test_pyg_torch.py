@@ -396,6 +396,41 @@ def test_the_weight_scales_and_nodes_average():
     assert (robust := RobustLoss(gcnproof.Flips(Q=1, q=1))).weight == 0.2 and robust.margin == pytest.approx(np.log(9))
 
 
+@pytest.mark.parametrize("kind", ["hinge", "hinge-unlabelled"])
+@pytest.mark.parametrize("name", ["gcn", "GraphSAGE", "GIN", "GCN norm"])
+def test_the_cross_entropy_of_the_logits_in_the_same_call(kind, name):
+    """Value and gradient are those of a loop that calls the module itself."""
+    data, found = labelled_graph(), []
+    for together in (True, False):
+        model = made(name)
+        nodes = [0, 3, 6] if kind == "hinge" else range(data.num_nodes)
+        loss = loss_of(kind, cross_entropy=together)(model, data, nodes, labelled=data.train_mask)
+        if not together:
+            model.eval()
+            loss = loss + nn.functional.cross_entropy(model(data.x.double(), data.edge_index)[data.train_mask], data.y[data.train_mask])
+        loss.backward()
+        found.append([loss.item(), *(parameter.grad for parameter in model.parameters())])
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
+    assert all(torch.allclose(one, two, rtol=1e-10, atol=1e-12) for one, two in zip(found[0][1:], found[1][1:]))
+
+
+def test_the_cross_entropy_needs_labels_and_a_hinge():
+    data, model = labelled_graph(), made("gcn")
+    with pytest.raises(gcnproof.InputError, match="takes the place of the cross entropy"):
+        loss_of("cross-entropy", cross_entropy=True)
+    with pytest.raises(gcnproof.InputError, match="cross_entropy='yes'"):
+        loss_of("hinge", cross_entropy="yes")
+    robust = loss_of("hinge-unlabelled", cross_entropy=True)
+    with pytest.raises(gcnproof.InputError, match="no node is labelled"):
+        robust(model, data, labelled=[])
+    del data.train_mask
+    with pytest.raises(gcnproof.InputError, match="not said which nodes are labelled.*\n.*train_mask\\)$"):
+        robust(model, data)
+    data.y = None
+    with pytest.raises(gcnproof.InputError, match="cross_entropy=True needs some"):
+        robust(model, data)
+
+
 def test_a_module_that_predicts_one_class_is_warned_of():
     nodes = torch.arange(120)
     edges = torch.stack([torch.cat([nodes[:-1], nodes[1:]]), torch.cat([nodes[1:], nodes[:-1]])])

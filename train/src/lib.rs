@@ -19,6 +19,7 @@ pub mod checkpoint;
 pub mod error;
 pub mod evaluation;
 mod first_hidden;
+pub mod fit;
 mod flipped_rows;
 pub mod gradient;
 pub mod kind;

@@ -17,9 +17,10 @@ use gcnproof::internals::problem::network::Network;
 use serde::{Deserialize, Serialize};
 
 use super::batch::{Batches, Charge, Target};
+use super::fit::Fit;
 use super::gradient::{Gradient, add_scaled};
-use super::losses::{Loss, cross_entropy, hinge, robust_cross_entropy};
-use super::pass::{Dropout, Pass, ReversePass, Transposed};
+use super::losses::{Loss, hinge, robust_cross_entropy};
+use super::pass::{Dropout, Transposed};
 use super::receptive_field::ReceptiveField;
 
 /// The fixed part of an objective.
@@ -167,23 +168,18 @@ impl<'a> Objective<'a> {
     }
 
     fn cross_entropy(&self, network: &Network, dropout: Option<Dropout>, report: &mut Report, gradient: &mut Gradient) {
-        let reach = &self.labelled_reach;
-        let pass = Pass::forward(self.graph, network, reach, dropout);
-        let mut upstream = pass.upstream();
-        let share = 1.0 / self.labelled.len().max(1) as f64;
-        let classes = network.class_count();
-        let mut correct = 0;
-        for &node in self.labelled {
-            let label = self.label(node);
-            let (loss, derivative) = cross_entropy(pass.row(network.depth(), node as usize), label);
-            report.loss_labelled += share * loss;
-            correct += usize::from(pass.predicted(node as usize) == label);
-            let row = &mut upstream[network.depth() - 2][node as usize * classes..][..classes];
-            add_scaled(row, share, &derivative);
-        }
-        report.accuracy_labelled = (!self.labelled.is_empty()).then_some(correct as f64 * share);
-        let reverse = ReversePass { graph: self.graph, network, transposed: &self.transposed, reach };
-        pass.reverse(reverse, upstream, gradient);
+        let fit = Fit {
+            graph: self.graph,
+            network,
+            transposed: &self.transposed,
+            labelled: self.labelled,
+            reach: &self.labelled_reach,
+            dropout,
+        };
+        let count = self.labelled.len();
+        let fitted = fit.cross_entropy(|place| self.label(self.labelled[place]), Some(gradient));
+        report.loss_labelled += fitted.loss;
+        report.accuracy_labelled = (count > 0).then_some(fitted.correct as f64 / count as f64);
     }
 
     fn certificates(
