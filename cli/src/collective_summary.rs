@@ -56,12 +56,12 @@ pub fn attacks(rows: &[CollectiveRecord], graph: &Graph) -> Vec<Value> {
 }
 
 /// `1 node`, `2 nodes`.
-fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Additions and removals apart; what is none is left out.
-fn deeds(uses: Uses) -> String {
+pub fn deeds(uses: Uses) -> String {
     let parts = [(uses.added, "added"), (uses.removed, "removed"), (uses.unknown, "flipped")];
     list(parts.iter().filter(|part| part.0 > 0).map(|(count, what)| format!("{count} {what}")))
 }
@@ -71,19 +71,6 @@ fn list(parts: impl Iterator<Item = String>) -> String {
 }
 
 /// How many more there are than are named.
-fn rest(count: usize) -> String {
+pub fn rest(count: usize) -> String {
     if count > SHOWN { format!(", and {} more", count - SHOWN) } else { String::new() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_told_in_words() {
-        assert_eq!(counted(1, "node") + ", " + &counted(2, "node"), "1 node, 2 nodes");
-        assert_eq!(deeds(Uses { added: 3, removed: 1, unknown: 0 }), "3 added, 1 removed");
-        assert_eq!(deeds(Uses { added: 0, removed: 2, unknown: 0 }), "2 removed");
-        assert_eq!((rest(SHOWN).as_str(), rest(SHOWN + 2).as_str()), ("", ", and 2 more"));
-    }
 }

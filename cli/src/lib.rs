@@ -15,7 +15,7 @@ mod arguments;
 pub mod certify;
 pub mod check;
 pub mod collective;
-mod collective_summary;
+pub mod collective_summary;
 mod combination;
 mod complaint;
 pub mod demo;

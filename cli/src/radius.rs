@@ -178,7 +178,7 @@ fn is_open(certified: Option<u64>, attacked: Option<u64>, limit: usize) -> bool 
 }
 
 /// By the nearest rank: the smallest of sorted values with at least so many percent of all of them at or below it.
-fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+pub fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     sorted.get((percent * sorted.len()).div_ceil(100).saturating_sub(1)).copied()
 }
 
@@ -242,19 +242,4 @@ fn print_table(summary: &Value, words: &Words, targets: &str) -> Result<()> {
         words.global,
         summary["not_attacked"]
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percentile;
-
-    #[test]
-    fn percentiles_are_those_of_the_nearest_rank() {
-        let few = [0, 3, 3, 3, 3, 3];
-        assert_eq!([10, 25, 50, 100].map(|percent| percentile(&few, percent)), [Some(0), Some(3), Some(3), Some(3)]);
-        let ten: Vec<u64> = (1..=10).collect();
-        let found = [10, 25, 50, 75, 90, 100].map(|percent| percentile(&ten, percent));
-        assert_eq!(found, [Some(1), Some(3), Some(5), Some(8), Some(9), Some(10)]);
-        assert_eq!((percentile(&[7], 10), percentile(&[], 10)), (Some(7), None));
-    }
 }

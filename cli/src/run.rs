@@ -289,7 +289,7 @@ fn copies(folder: &Path, results: Option<&Path>) -> Result<String> {
 }
 
 /// The rate and the time left; before the first thing is done nobody knows them.
-fn pace(done: u64, seconds: f64, left: Duration) -> String {
+pub fn pace(done: u64, seconds: f64, left: Duration) -> String {
     if done == 0 { "…".into() } else { format!("{}  {} left", rate(done, seconds), HumanDuration(left)) }
 }
 
@@ -300,23 +300,5 @@ pub fn rate(count: u64, seconds: f64) -> String {
         ..1.0 => format!("{rate:.2}/s"),
         ..100.0 => format!("{rate:.1}/s"),
         _ => format!("{rate:.0}/s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pace_is_known_after_the_first_row() {
-        assert_eq!(pace(0, 3.0, Duration::ZERO), "…");
-        assert_eq!(pace(6, 3.0, Duration::from_secs(45)), "2.0/s  45 seconds left");
-    }
-
-    #[test]
-    fn rates_have_few_digits() {
-        let told = [(1, 4.0), (739191, 10000.0), (7, 0.94), (0, 0.0), (1967, 1.0)]
-            .map(|(count, seconds)| rate(count, seconds));
-        assert_eq!(told, ["0.25/s", "73.9/s", "7.4/s", "0.00/s", "1967/s"]);
     }
 }

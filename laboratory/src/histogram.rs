@@ -98,29 +98,3 @@ fn short(value: f64) -> String {
         format!("{value:.0e}")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_gap_is_counted_once() {
-        for gaps in [vec![], vec![0.0], vec![0.0; 5], vec![-1.0, 0.0, 1e-9, 2.0, 3.5, 3.5, 100.0], vec![5.0, 5.0]] {
-            assert_eq!(Histogram::linear(&gaps).total(), gaps.len(), "{gaps:?}");
-            assert_eq!(Histogram::logarithmic(&gaps).total(), gaps.len(), "{gaps:?}");
-        }
-        assert_eq!(Histogram::linear(&[f64::NAN, f64::INFINITY, 1.0]).total(), 1);
-    }
-
-    #[test]
-    fn bars_are_where_they_should_be() {
-        let histogram = Histogram::linear(&[0.0, 0.5, 1.0, 11.9]);
-        assert_eq!(histogram.bars[0], Bar { label: "0".into(), count: 2 });
-        assert_eq!(histogram.bars[1], Bar { label: "1".into(), count: 1 });
-        assert_eq!(histogram.bars.len(), 13);
-        let histogram = Histogram::logarithmic(&[-2.0, 0.0, 1e-8, 0.02, 0.05, 1.0]);
-        let counts: Vec<_> = histogram.bars.iter().map(|bar| (bar.label.as_str(), bar.count)).collect();
-        assert_eq!(counts[..3], [("< 0", 1), ("0", 2), ("0.01", 1)]);
-        assert_eq!(counts[counts.len() - 2..], [("1", 1), ("3.162", 0)]);
-    }
-}

@@ -68,34 +68,3 @@ pub fn budgets(list: &str) -> Result<Budgets, String> {
     }
     Budgets::new(found).map_err(|problem| wrong(list, &problem))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn budgets_are_lists_and_ranges() {
-        let list = |text: &str| budgets(text).map(|Budgets(list)| list);
-        assert_eq!(list("20").unwrap(), [20]);
-        assert_eq!(list("0-100:50,20, 50").unwrap(), [0, 20, 50, 100]);
-        assert_eq!(list("3-5").unwrap(), [3, 4, 5]);
-        assert_eq!(list("0-10:4").unwrap(), [0, 4, 8]);
-        for wrong in [
-            "",
-            "x",
-            "-1",
-            "1-",
-            "5-3",
-            "0-10:0",
-            "0-10:",
-            "7:2",
-            "0-10:x",
-            "1.5",
-            "0-99999999",
-            "99999999999999999999",
-        ] {
-            let problem = list(wrong).unwrap_err();
-            assert!(problem.contains("0-1000:50"), "{wrong}: {problem}");
-        }
-    }
-}

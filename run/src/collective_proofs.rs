@@ -29,6 +29,7 @@ pub struct Proofs<'a> {
 /// A folder of proofs, one file for each budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folder {
+    /// Where the files of all budgets are.
     pub path: PathBuf,
     compressed: bool,
 }
@@ -79,19 +80,5 @@ impl Proofs<'_> {
                 .wrap_err_with(|| format!("{}: the proof cannot be written", path.display()))?;
         }
         Ok(Some(outcome))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_is_named_by_its_files_too() {
-        let file = |named: &str| Folder::new(Path::new(named)).file_of(7);
-        assert_eq!(file("proofs"), Path::new("proofs/Q-7.jsonl"));
-        assert_eq!(file("proofs/Q-N.jsonl"), Path::new("proofs/Q-7.jsonl"));
-        assert_eq!(file("proofs/Q-N.jsonl.zst"), Path::new("proofs/Q-7.jsonl.zst"));
-        assert_eq!(file("Q-N.jsonl.zst"), Path::new("./Q-7.jsonl.zst"));
     }
 }

@@ -37,3 +37,5 @@ pub mod study;
 pub mod study_run;
 pub mod told;
 pub mod training;
+
+pub use collective_proofs::Folder;

@@ -19,6 +19,7 @@ mod report;
 mod statements;
 mod training;
 mod verified;
+mod words;
 
 use std::process::{Command, Output};
 

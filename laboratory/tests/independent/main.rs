@@ -9,6 +9,7 @@ mod collective;
 mod complete;
 mod deep;
 mod errata;
+mod histograms;
 mod measurement;
 mod medium;
 mod terms;
