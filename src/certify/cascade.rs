@@ -36,6 +36,10 @@ const TRIES: usize = 300;
 /// How often the weights of a mixture are adjusted before it is given up.
 const ROUNDS: usize = 12;
 
+/// So many times as many perturbations are tried before a search of a network with several hidden layers, whose branches
+/// take milliseconds, and fewer where each has to be a leaf of a proof, which takes milliseconds as well.
+const INSTEAD_OF_SEARCH: [usize; 2] = [32, 4];
+
 impl Certifier {
     /// Decides a target for the class `reference` against some of the other classes.
     pub(super) fn decide(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
@@ -117,7 +121,7 @@ impl Certifier {
         workspace.watch = Watch::new(self.clock(1));
         let mut pairs = Pairs::new(&self.prepared, target.node, target.reference, others, false, workspace);
         self.improve_attacks(&mut pairs, workspace);
-        self.list_few(&mut pairs, workspace);
+        self.list_few(self.settings.listing, &mut pairs, workspace);
         if !pairs.any_broken() && (self.settings.proofs || !pairs.listed) {
             return None;
         }
@@ -125,11 +129,11 @@ impl Certifier {
         Some(self.finished(result, &pairs, workspace))
     }
 
-    /// Tries all perturbations of a whole graph if there are few and none of them is known to break a pair.
-    fn list_few(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
+    /// Tries all perturbations of a whole graph if there are at most `most` and none of them is known to break a pair.
+    fn list_few(&self, most: usize, pairs: &mut Pairs, workspace: &mut Workspace) {
         if self.graph().batch().is_some()
             && !pairs.any_broken()
-            && let Some(flips) = few_flips(&self.prepared, workspace, self.settings.listing)
+            && let Some(flips) = few_flips(&self.prepared, workspace, most)
         {
             try_all(&self.prepared, &flips, self.settings.proofs, pairs, workspace);
         }
@@ -158,7 +162,10 @@ impl Certifier {
         }
         self.improve_attacks(&mut pairs, workspace);
         if !minimizing && !pairs.iter().all(ClassPair::is_settled) {
-            self.list_few(&mut pairs, workspace);
+            let searched = self.network().depth() > 3 && matches!(self.settings.effort, Effort::Complete(_));
+            let times = INSTEAD_OF_SEARCH[usize::from(self.settings.proofs)];
+            let most = self.settings.listing.saturating_mul(if searched { times } else { 1 });
+            self.list_few(most, &mut pairs, workspace);
         }
         let mut cost = Cost::default();
         if self.network().depth() > 2 {
