@@ -5,6 +5,9 @@
 //! then tightened by [`crate::bound::prepared`], which treats a hidden unit as a target of its own.
 //! All bounds are rounded outward. They do not depend on the target: they are computed once per graph and budget.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::bound::hidden::Hidden;
@@ -392,6 +395,39 @@ fn put(into: &mut [f64], list: &[f64]) {
     into.iter_mut().zip(list).for_each(|(slot, &step)| *slot = step);
 }
 
+/// The steps of the menus of normalised rows for rises and falls of all units: those of rows of which a branch has decided
+/// nothing are the same in every branch with as many flips.
+#[derive(Debug, Default)]
+pub struct KnownSteps {
+    /// By node and number of flips; as many numbers for the rise of each unit, then for its fall.
+    rows: HashMap<(u32, usize), Arc<[f64]>>,
+}
+
+impl KnownSteps {
+    /// Forgets all rows: to be called for each new target.
+    pub fn forget(&mut self) {
+        self.rows.clear();
+    }
+
+    /// Those of a row.
+    fn of(&mut self, graph: &Graph, columns: &Columns, remaining: Remaining, node: u32) -> Arc<[f64]> {
+        let capacity = remaining.local(node);
+        let made = || {
+            let mut steps = vec![0.0; 2 * capacity * columns.units.len()];
+            let lists = steps.chunks_exact_mut((2 * capacity).max(1));
+            for (column, list) in columns.units.iter().zip(lists) {
+                let (raise, lower) = list.split_at_mut(capacity);
+                largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut Vec::new());
+            }
+            steps.into()
+        };
+        if remaining.decided.touches(node) {
+            return made();
+        }
+        Arc::clone(self.rows.entry((node, capacity)).or_insert_with(made))
+    }
+}
+
 /// Layer 2 of one slice in a branch of a search, nodes × units (docs/math.md (3.1)); `hidden` is anchored at the flips
 /// already made. None after the deadline.
 pub fn first_hidden_in_branch(
@@ -400,6 +436,7 @@ pub fn first_hidden_in_branch(
     decided: &Decided,
     slice: &Slice,
     hidden: &Hidden,
+    known: &mut KnownSteps,
     watch: &Watch,
 ) -> Option<LayerBounds> {
     let graph = problem.graph();
@@ -412,6 +449,15 @@ pub fn first_hidden_in_branch(
     let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
     let (mut removals, mut pool) = (Vec::new(), Vec::new());
     let nodes = slice.nodes(1);
+    let mut steps = Vec::new();
+    if graph.normalisation().is_some() {
+        for &node in nodes {
+            if watch.is_late() {
+                return None;
+            }
+            steps.push(known.of(graph, columns, remaining, node));
+        }
+    }
     for unit in 0..width {
         if watch.is_late() {
             return None;
@@ -419,11 +465,18 @@ pub fn first_hidden_in_branch(
         let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
         let zeros = vec![0.0; locals.len() * capacity];
         let mut terms = Vec::with_capacity(columns.len());
-        for column in &columns {
+        for (k, column) in columns.iter().enumerate() {
             let mut changes = LargestChanges { capacity, raise: zeros.clone(), lower: zeros.clone() };
             for (n, &node) in nodes.iter().enumerate() {
-                let range = n * capacity..n * capacity + locals[n].min(capacity);
+                let local = locals[n].min(capacity);
+                let range = n * capacity..n * capacity + local;
                 let (raise, lower) = (&mut changes.raise[range.clone()], &mut changes.lower[range]);
+                if let Some(steps) = steps.get(n) {
+                    let list = &steps[2 * locals[n] * (k * width + unit)..][..2 * locals[n]];
+                    raise.copy_from_slice(&list[..local]);
+                    lower.copy_from_slice(&list[locals[n]..][..local]);
+                    continue;
+                }
                 largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut removals);
             }
             terms.push(changes);

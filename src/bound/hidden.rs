@@ -11,6 +11,7 @@ use crate::bound::line::capped::{Cap, change as capped_change};
 use crate::bound::line::envelope::{Envelope, ListedBudgets};
 use crate::problem::evaluator::Evaluator;
 use crate::problem::forward::Representation;
+use crate::problem::rows::UnitChange;
 use crate::problem::slice::Slice;
 
 /// What a branch of a search assumes of a unit.
@@ -101,18 +102,12 @@ impl Hidden {
         })
     }
 
-    /// By how much the bound on an activation from above that is exact at the anchor changes, if the unit's input changes
-    /// by `g`; as a suggestion.
-    pub fn capped_change(&self, at: usize, g: f64) -> f64 {
+    /// By how much the bound on an activation from above that is exact at the anchor changes with the unit's input; as a
+    /// suggestion.
+    pub fn capped_change(&self, at: usize, change: UnitChange) -> f64 {
         match self.kink(at) {
-            Some(Kink { rise, fall }) => {
-                if g > 0.0 {
-                    rise * g
-                } else {
-                    fall * g
-                }
-            }
-            None => capped_change(self.cap[at].level, self.value[at], g),
+            Some(Kink { rise, fall }) => rise * change.rise - fall * change.fall,
+            None => capped_change(self.cap[at].level, self.value[at], change.total()),
         }
     }
 

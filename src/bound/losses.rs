@@ -6,6 +6,7 @@ use crate::bound::attributes::Attributes;
 use crate::bound::line::capped::CapCorrection;
 use crate::bound::line::envelope::EnvelopeCorrection;
 use crate::bound::nested::NestedLoss;
+use crate::bound::row_sums::RowSums;
 use crate::number::rounding::{FLOOR, error_of};
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::flip::Flip;
@@ -35,6 +36,8 @@ pub struct SearchSpace<'a> {
     pub decided: &'a Decided,
     /// The rows of `W(1)` in falling order of their norm; frozen attributes are not among them.
     pub attributes: &'a Attributes,
+    /// What normalised rows send without any flip, where that is known.
+    pub row_sums: Option<&'a RowSums>,
 }
 
 /// The linear change of a relaxed margin with each attribute of each node of the slice, row by row: adding an attribute

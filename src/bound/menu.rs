@@ -10,6 +10,8 @@
 //!
 //! where `B` is the functional of the whole row without its entry, and `B̄` its radius.
 
+use std::collections::HashMap;
+
 use gcnproof_files::Normalisation;
 
 use crate::number::rounding::{FLOOR, error_of};
@@ -33,6 +35,42 @@ pub struct RowLosses<'a> {
     pub limits: [[usize; 2]; 2],
 }
 
+/// What flips may do to the entries of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// By how much one flip changes the entry on average, at most.
+    pub shift: f64,
+    /// The largest entry that it may get.
+    pub largest: f64,
+}
+
+impl Scale {
+    /// Of a row with `count` ones in which `capacity` may be flipped.
+    fn new(normalisation: Normalisation, count: usize, capacity: usize) -> Scale {
+        let entry = normalisation.entry(count);
+        let scaled = |k: usize| {
+            let up = (entry - normalisation.entry(count + k)).abs();
+            up.max((normalisation.entry(count.saturating_sub(k)) - entry).abs()) / k as f64
+        };
+        let shift = (1..=capacity).map(scaled).fold(0.0, f64::max);
+        Scale { shift, largest: normalisation.entry(count.saturating_sub(capacity)).max(entry) }
+    }
+}
+
+/// The same by number of ones and of flips.
+#[derive(Debug, Default)]
+pub struct Scales {
+    known: HashMap<(Normalisation, usize, usize), Scale>,
+}
+
+impl Scales {
+    /// Of a row with `count` ones in which `capacity` may be flipped.
+    pub fn of(&mut self, normalisation: Normalisation, count: usize, capacity: usize) -> Scale {
+        let made = || Scale::new(normalisation, count, capacity);
+        *self.known.entry((normalisation, count, capacity)).or_insert_with(made)
+    }
+}
+
 /// The losses of a row by the number of its flips, under their concave hull.
 #[derive(Debug, Default)]
 pub struct Menu {
@@ -46,6 +84,8 @@ pub struct Menu {
     /// The numbers of flips at which the hull has its corners, counted from those that must be made.
     pub hull: Vec<usize>,
     sums: [Vec<f64>; 4],
+    /// The entries of the row, from the smallest number of ones on.
+    entries: Vec<f64>,
 }
 
 impl Menu {
@@ -71,6 +111,9 @@ impl Menu {
         }
         let [added, removed, added_size, removed_size] = &self.sums;
         let entry = normalisation.entry(count);
+        let fewest = count.saturating_sub(removals.len());
+        self.entries.clear();
+        self.entries.extend((fewest..=count + additions.len()).map(|ones| normalisation.entry(ones)));
         self.losses.clear();
         self.losses.push(0.0);
         self.additions.clear();
@@ -82,7 +125,7 @@ impl Menu {
                 if !(limits[0][0]..=limits[0][1]).contains(&a) || !(limits[1][0]..=limits[1][1]).contains(&r) {
                     continue;
                 }
-                let after = normalisation.entry(count + a - r);
+                let after = self.entries[count + a - r - fewest];
                 let fall = entry - after;
                 let loss = fall * whole + fall.abs() * radius + after * (added[a] + removed[r]);
                 let size = fall.abs() * (whole.abs() + radius) + after * (added_size[a] + removed_size[r]) + FLOOR;

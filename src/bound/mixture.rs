@@ -24,7 +24,7 @@ use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
-use crate::problem::rows::Move;
+use crate::problem::rows::{Move, UnitChange};
 use crate::problem::slice::Slice;
 
 /// Weights in `[0, 1]` are multiples of `1/GRID`, so that `1 − w` is exact.
@@ -139,19 +139,16 @@ pub(crate) fn add_changes(
 ) {
     let layer = &network.layers()[0];
     let mut gains = Vec::new();
-    let mut add = |m: usize, gains: &[f64], share: f64| {
-        for (j, &g) in gains.iter().enumerate() {
-            let at = m * gains.len() + j;
-            change[at] += share * g;
-            capped[at] += share * hidden.capped_change(at, g);
-        }
+    let mut add = |at: usize, gain: UnitChange, share: f64| {
+        change[at] += share * gain.total();
+        capped[at] += share * hidden.capped_change(at, gain);
     };
     if graph.normalisation().is_some() {
         // The flips of a row act together: here all of them are made.
         let flips: Vec<Flip> = shares.filter(|flip| flip.1 > 0.0).map(|flip| flip.0).collect();
         for row in Move::all(graph, &flips) {
             for (m, gains) in row.reached(graph, layer, slice, &[]) {
-                add(m, &gains, 1.0);
+                gains.iter().enumerate().for_each(|(j, &gain)| add(m * gains.len() + j, gain, 1.0));
             }
         }
         return;
@@ -160,7 +157,7 @@ pub(crate) fn add_changes(
         let sign = if graph.attributes().contains(flip.node as usize, flip.attribute) { -1.0 } else { 1.0 };
         for (_, m, entries) in slice.rows_of(flip) {
             layer.changes(sign, entries, flip.attribute as usize, &mut gains);
-            add(m, &gains, share);
+            gains.iter().enumerate().for_each(|(j, &gain)| add(m * gains.len() + j, gain.into(), share));
         }
     }
 }

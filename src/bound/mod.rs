@@ -15,6 +15,7 @@ pub(crate) mod path;
 pub mod prepared;
 pub mod relaxed;
 mod row_selection;
+pub mod row_sums;
 pub mod selection;
 pub(crate) mod threads;
 pub mod workspace;

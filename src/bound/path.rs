@@ -1,8 +1,10 @@
 //! The path bound: how far flips can move a margin at most, from sums of weights along paths, without slopes
 //! (docs/math.md §17).
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use crate::bound::menu::{Menu, RowLosses, Scale, Scales};
+use crate::bound::row_sums::RowSums;
 use crate::number::rounding::{Enclosure, FLOOR, error_of, gamma};
 use crate::problem::Problem;
 use crate::problem::budget::Budget;
@@ -23,6 +25,8 @@ struct Losses {
     removed: Vec<f64>,
     /// The largest entry of `removed`: rows where even this is too little are passed over.
     most_removed: f64,
+    /// What rises and falls of the units of representation 2 lose, by one row's flips.
+    units: Effects,
 }
 
 /// The losses of all class pairs.
@@ -31,12 +35,14 @@ pub(crate) struct Paths {
     classes: usize,
     /// By layer: has its operator negative entries?
     signed: Vec<bool>,
+    /// Where rows are normalised: what they send.
+    row_sums: Arc<RowSums>,
     /// By reference and other class, made when they are first asked for; none where a sum overflows.
     pairs: Vec<OnceLock<Option<Losses>>>,
 }
 
 /// By how much a rise and a fall of each unit lowers the objective, at most.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Effects {
     rise: Vec<f64>,
     fall: Vec<f64>,
@@ -57,6 +63,11 @@ pub(crate) struct PathBuffers {
     /// The largest of them, among nodes that may be flipped.
     largest: Vec<(f64, usize)>,
     losses: Vec<f64>,
+    /// Where rows are normalised: the nodes of the slice, those that reach the target with the largest weights first.
+    order: Vec<usize>,
+    removals: Vec<f64>,
+    menu: Menu,
+    scales: Scales,
 }
 
 /// A sum of non-negative numbers that is surely not below the exact one.
@@ -109,6 +120,16 @@ impl Effects {
         sum_above(weights.iter().enumerate().map(effect))
     }
 
+    /// What a rise of all units by these sums loses, and a fall by them, where the sums have so many terms of these sizes.
+    fn of_sums(&self, sums: &[f64], sizes: &[f64], terms: usize) -> [f64; 2] {
+        [1.0, -1.0].map(|sign| {
+            sum_above(sums.iter().zip(sizes).enumerate().map(|(j, (&sum, &size))| {
+                let (sum, error) = (sign * sum, error_of(terms + 1, size));
+                (sum.max(0.0) + error) * self.rise[j] + ((-sum).max(0.0) + error) * self.fall[j]
+            }))
+        })
+    }
+
     /// One layer further down (docs/math.md (17.2)).
     fn below(&self, Signed { layer, signed }: &Signed) -> Option<Effects> {
         let rows = || (0..layer.inputs()).map(|i| layer.weight.row(i));
@@ -120,7 +141,7 @@ impl Effects {
 
 impl Paths {
     /// Of a network; none if its layers have several terms, or if there are too many numbers.
-    pub(crate) fn new(network: &Network) -> Option<Paths> {
+    pub(crate) fn new(network: &Network, row_sums: Arc<RowSums>) -> Option<Paths> {
         let layers = network.layers();
         let (classes, attributes) = (network.class_count(), layers[0].inputs());
         let numbers = (2 * attributes).checked_mul(classes)?.checked_mul(classes)?;
@@ -130,7 +151,7 @@ impl Paths {
         // By the entries, which are what counts; and by the rule, so that parts of a graph are treated as the whole.
         let is_signed = |layer: &Layer| layer.passing.has_negative() || layer.operators.iter().any(Operator::is_signed);
         let pairs = vec![OnceLock::new(); classes * classes];
-        Some(Paths { classes, signed: layers.iter().map(is_signed).collect(), pairs })
+        Some(Paths { classes, signed: layers.iter().map(is_signed).collect(), row_sums, pairs })
     }
 
     /// The losses of a pair, for the network and a budget that freezes the same attributes.
@@ -141,7 +162,10 @@ impl Paths {
             let (first, above) = signed.split_first()?;
             let (last, between) = above.split_last()?;
             let last = Effects::of_pair(last, reference, class)?;
-            let effects = between.iter().rev().try_fold(last, |effects, layer| effects.below(layer))?.below(first)?;
+            let units = between.iter().rev().try_fold(last, |effects, layer| effects.below(layer))?;
+            let effects = units.below(first)?;
+            // Where entries have both signs, what arrives may rise or fall.
+            let units = units.through(first.signed)?;
             let kept = |losses: Vec<f64>, allowed: bool| -> Vec<f64> {
                 let of = |(d, loss): (usize, f64)| if allowed && !budget.is_frozen(d) { loss } else { 0.0 };
                 losses.into_iter().enumerate().map(of).collect()
@@ -151,7 +175,7 @@ impl Paths {
             let removed = kept(effects.fall, budget.direction().removes());
             added.sort_unstable_by(|x, y| y.total_cmp(x));
             let most_removed = removed.iter().copied().fold(0.0, f64::max);
-            Some(Losses { added, removed, most_removed })
+            Some(Losses { added, removed, most_removed, units })
         });
         found.as_ref()
     }
@@ -167,9 +191,12 @@ impl Paths {
         class: usize,
         reached: &mut PathBuffers,
     ) -> f64 {
+        if problem.graph().normalisation().is_some() {
+            return self.lower_of_rows(problem, slice, logits, reference, class, reached);
+        }
         let budget = problem.budget();
         let losses = self.losses(problem.network(), budget, reference, class);
-        let Some(Losses { added, removed, most_removed }) = losses else {
+        let Some(Losses { added, removed, most_removed, .. }) = losses else {
             return f64::NEG_INFINITY;
         };
         let target = slice.nodes(slice.top())[0] as usize;
@@ -196,14 +223,86 @@ impl Paths {
             }
             keep_largest(losses, global);
         }
-        let (x, y) = (logits.entry(target, reference), logits.entry(target, class));
-        let margin = x.value - y.value;
-        let error = (x.error + y.error) * (1.0 + 1e-9) + error_of(1, margin.abs());
-        let worst = sum_above(losses.iter().copied());
-        // Two roundings: of the product of weight and loss, and of the difference.
-        let error = error + gamma(8) * worst + error_of(2, margin.abs());
-        Enclosure { value: margin - worst, error }.lower()
+        less(logits, target, reference, class, losses)
     }
+
+    /// The same where rows are normalised: rows lose the steps of their menus (docs/math.md (21.11)). Once it is known not to be
+    /// positive, the rest is not evaluated.
+    fn lower_of_rows(
+        &self,
+        problem: &Problem,
+        slice: &Slice,
+        logits: &Representation,
+        reference: usize,
+        class: usize,
+        reached: &mut PathBuffers,
+    ) -> f64 {
+        let (graph, budget) = (problem.graph(), problem.budget());
+        let Some(Losses { added, removed, most_removed, units }) =
+            self.losses(problem.network(), budget, reference, class)
+        else {
+            return f64::NEG_INFINITY;
+        };
+        let target = slice.nodes(slice.top())[0] as usize;
+        let (global, normalisation) = (budget.global(), graph.normalisation());
+        let PathBuffers { weights, order, losses, removals, menu, scales, .. } = reached;
+        let most_flip = added.first().copied().unwrap_or(0.0).max(*most_removed);
+        losses.clear();
+        let mut threshold = 0.0;
+        for &n in order.iter() {
+            let (node, weight) = (slice.nodes(1)[n], weights[n]);
+            let capacity = budget.local(node as usize).min(global);
+            if capacity == 0 {
+                continue;
+            }
+            let present = graph.attributes().row(node as usize);
+            // What the row loses where its entries become larger, and where they become smaller, by 1.
+            let (sent, sizes) = self.row_sums.of(node).split_at(units.rise.len());
+            let [larger, smaller] = units.of_sums(sent, sizes, present.len());
+            let Scale { shift, largest } = scales.of(normalisation, present.len(), capacity);
+            let most = shift * larger.max(smaller) + largest * most_flip;
+            if weight * most * (1.0 + 1e-9) <= threshold {
+                continue;
+            }
+            removals.clear();
+            if budget.direction().removes() {
+                removals.extend(present.iter().map(|&d| removed[d as usize]));
+                removals.sort_unstable_by(|x, y| y.total_cmp(x));
+                removals.truncate(capacity);
+            }
+            let additions = if budget.direction().adds() { capacity.min(added.len()) } else { 0 };
+            let whole = 0.5 * (smaller - larger);
+            let row = RowLosses {
+                normalisation,
+                count: present.len(),
+                additions: &added[..additions],
+                removals,
+                whole,
+                radius: (smaller - whole).max(larger + whole).next_up().next_up(),
+                limits: [[0, usize::MAX]; 2],
+            };
+            menu.fill(row, capacity);
+            losses.extend(menu.steps.iter().map(|step| weight * step).filter(|&loss| loss > threshold));
+            threshold = keep_largest(losses, global);
+            // A comparison with NaN is false: then nothing is positive either.
+            let positive = less(logits, target, reference, class, losses) > 0.0;
+            if !positive {
+                return f64::NEG_INFINITY;
+            }
+        }
+        less(logits, target, reference, class, losses)
+    }
+}
+
+/// The unperturbed margin less some losses, rounded down.
+fn less(logits: &Representation, target: usize, reference: usize, class: usize, losses: &[f64]) -> f64 {
+    let (x, y) = (logits.entry(target, reference), logits.entry(target, class));
+    let margin = x.value - y.value;
+    let error = (x.error + y.error) * (1.0 + 1e-9) + error_of(1, margin.abs());
+    let worst = sum_above(losses.iter().copied());
+    // Two roundings: of the product of weight and loss, and of the difference.
+    let error = error + gamma(8) * worst + error_of(2, margin.abs());
+    Enclosure { value: margin - worst, error }.lower()
 }
 
 /// Drops all but the `count` largest; what the last of them is, or 0 if there are fewer.
@@ -222,9 +321,9 @@ fn keep_largest(losses: &mut Vec<f64>, count: usize) -> f64 {
 
 impl PathBuffers {
     /// The weights with which the nodes of a slice reach its target: sums over all paths of the sizes of the entries.
-    /// Are they all finite? Else there is no bound.
-    pub(crate) fn fill(&mut self, slice: &Slice, budget: &Budget) -> bool {
-        let PathBuffers { weights, above, largest, .. } = self;
+    /// Are they all finite? Else there is no bound. Where `rows` are normalised, they are put in order as well.
+    pub(crate) fn fill(&mut self, slice: &Slice, budget: &Budget, rows: bool) -> bool {
+        let PathBuffers { weights, above, largest, order, .. } = self;
         weights.clear();
         weights.push(1.0);
         let mut roundings = slice.top();
@@ -252,6 +351,11 @@ impl PathBuffers {
                 largest.select_nth_unstable_by(count - 1, |x, y| y.0.total_cmp(&x.0));
             }
             largest.truncate(count);
+        }
+        order.clear();
+        if rows {
+            order.extend(0..weights.len());
+            order.sort_unstable_by(|&x, &y| weights[y].total_cmp(&weights[x]).then(x.cmp(&y)));
         }
         weights.iter().all(|weight| weight.is_finite())
     }

@@ -14,6 +14,7 @@ use crate::bound::line::capped::Cap;
 use crate::bound::nested::{Nested, NestedUnit};
 use crate::bound::path::Paths;
 use crate::bound::relaxed::Relaxation;
+use crate::bound::row_sums::RowSums;
 use crate::bound::selection::SearchSpace;
 use crate::bound::threads::in_own_pool;
 use crate::bound::workspace::Workspace;
@@ -39,6 +40,7 @@ pub struct Prepared {
     columns: Arc<Columns>,
     unperturbed: Arc<Vec<Representation>>,
     sums: Arc<Sums>,
+    row_sums: Arc<RowSums>,
     /// Made when it is first asked for.
     paths: Arc<OnceLock<Option<Paths>>>,
     /// Those of the nodes that some targets depend on, or of all, made when they are first asked for.
@@ -55,8 +57,9 @@ impl Prepared {
         let attributes = Arc::new(Attributes::new(&network.layers()[0], problem.budget()));
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
+        let row_sums = Arc::new(RowSums::new(graph, &network.layers()[0]));
         let (paths, bounds) = Default::default();
-        Prepared { problem, attributes, columns, unperturbed, sums, paths, bounds, clock: Clock::default() }
+        Prepared { problem, attributes, columns, unperturbed, sums, row_sums, paths, bounds, clock: Clock::default() }
     }
 
     /// The same problem under another global budget; what does not depend on it is shared.
@@ -87,7 +90,8 @@ impl Prepared {
     /// The flips that are still open once some are fixed.
     pub(crate) fn search_space<'a>(&'a self, decided: &'a Decided) -> SearchSpace<'a> {
         let layer = &self.network().layers()[0];
-        SearchSpace { graph: self.graph(), layer, budget: self.budget(), decided, attributes: &self.attributes }
+        let (attributes, row_sums) = (&*self.attributes, Some(&*self.row_sums));
+        SearchSpace { graph: self.graph(), layer, budget: self.budget(), decided, attributes, row_sums }
     }
 
     /// The rows of `W(1)` in the order in which flips are searched.
@@ -110,6 +114,7 @@ impl Prepared {
         workspace.slice.cut(self.network(), self.network().depth(), node);
         workspace.selection.forget();
         workspace.exact.forget();
+        workspace.known_steps.forget();
         workspace.nested = None;
         workspace.multipliers.chords.clear();
         workspace.evaluator.set_target(&workspace.slice);
@@ -356,8 +361,9 @@ impl Prepared {
     /// time do the same work, and none waits for another.
     pub(crate) fn prepare_paths(&self) {
         if self.paths.get().is_none() {
-            // Paths add up single flips.
-            let paths = if self.graph().normalisation().is_some() { None } else { Paths::new(self.network()) };
+            // The proof of a deeper network may need capped bounds, which normalised rows have not.
+            let proved = !self.graph().normalisation().is_some() || self.network().depth() == 3;
+            let paths = if proved { Paths::new(self.network(), Arc::clone(&self.row_sums)) } else { None };
             let _ = self.paths.set(paths);
         }
     }
@@ -375,7 +381,7 @@ impl Prepared {
         let paths = self.paths.get()?.as_ref()?;
         let Workspace { slice, reached, .. } = workspace;
         slice.cut(self.network(), self.network().depth(), node);
-        if !reached.fill(slice, self.budget()) {
+        if !reached.fill(slice, self.budget(), self.graph().normalisation().is_some()) {
             return None;
         }
         let logits = &self.unperturbed[self.network().depth() - 2];

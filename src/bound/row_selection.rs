@@ -2,10 +2,12 @@
 //! (docs/math.md (21.5)).
 
 use crate::bound::losses::{Loss, SearchSpace, Slopes};
-use crate::bound::menu::{Menu, RowLosses};
+use crate::bound::menu::{Menu, RowLosses, Scale, Scales};
+use crate::bound::row_sums::add_up;
 use crate::number::rounding::{FLOOR, error_of, norm_above};
 use crate::problem::flip::Flip;
 use crate::problem::limits::Watch;
+use crate::problem::matrix::PatternRows;
 use crate::problem::rows::attributes_after;
 use crate::problem::slice::Slice;
 
@@ -62,6 +64,7 @@ pub struct RowSelection {
     present: Vec<u32>,
     waiting: Vec<Waiting>,
     sums: Vec<f64>,
+    scales: Scales,
     /// The moves that the last selection consists of, one after the other, and where each ends.
     moves: Vec<Flip>,
     ends: Vec<usize>,
@@ -87,9 +90,7 @@ struct Waiting {
     /// The functional of all ones together, and its radius.
     whole: f64,
     spread: f64,
-    /// By how much one flip changes the entry on average, at most.
     shift: f64,
-    /// The largest entry that it may get.
     largest: f64,
 }
 
@@ -190,10 +191,9 @@ impl RowSelection {
 
     /// All rows that may be touched, those with the largest bound on their steps first (docs/math.md (21.8)).
     fn order_rows(&mut self, space: &SearchSpace, global: usize, slice: &Slice, slopes: &Slopes) {
-        let SearchSpace { graph, layer, budget, decided, attributes } = space;
+        let SearchSpace { graph, layer, budget, decided, attributes, row_sums } = space;
         let (width, normalisation) = (attributes.width(), graph.normalisation());
         self.waiting.clear();
-        self.sums.clear();
         for (n, &node) in slice.nodes(1).iter().enumerate() {
             let capacity = decided.local(budget, node).unwrap_or(0).min(global);
             let least = decided.least(node);
@@ -206,18 +206,17 @@ impl RowSelection {
                 None => norm_above(centre.iter().copied()),
                 Some(radius) => norm_above(centre.iter().zip(radius).map(|(c, r)| c.abs() + r)),
             };
-            let first = self.sums.len();
-            self.sums.resize(first + 2 * width, 0.0);
-            let (sent, sizes) = self.sums[first..].split_at_mut(width);
-            let mut count = 0;
-            for attribute in attributes_after(graph, node, &decided.flipped) {
-                count += 1;
-                let weights = layer.weights_of(attribute as usize);
-                for ((sum, size), w) in sent.iter_mut().zip(sizes.iter_mut()).zip(weights) {
-                    *sum += w;
-                    *size += w.abs();
+            let unchanged = row_sums.filter(|_| !decided.flipped.iter().any(|flip| flip.node == node));
+            let (count, sums) = match unchanged {
+                Some(row_sums) => (graph.attributes().row(node as usize).len(), row_sums.of(node)),
+                None => {
+                    self.sums.clear();
+                    self.sums.resize(2 * width, 0.0);
+                    let count = add_up(layer, attributes_after(graph, node, &decided.flipped), &mut self.sums);
+                    (count, &*self.sums)
                 }
-            }
+            };
+            let (sent, sizes) = sums.split_at(width);
             // The functional of the whole row, with what rounding may hide in its sums.
             let (mut whole, mut spread, mut size) = (0.0, 0.0, FLOOR);
             for j in 0..width {
@@ -227,14 +226,7 @@ impl RowSelection {
                 size += (centre[j].abs() + r + FLOOR) * sizes[j];
             }
             let spread = spread + error_of(count + 2 * width + 4, size);
-            let entry = normalisation.entry(count);
-            // One flip changes the entry by no more than this on average, and makes it no larger than that.
-            let scaled = |k: usize| {
-                let up = (entry - normalisation.entry(count + k)).abs();
-                up.max((normalisation.entry(count.saturating_sub(k)) - entry).abs()) / k as f64
-            };
-            let shift = (1..=capacity).map(scaled).fold(0.0, f64::max);
-            let largest = normalisation.entry(count.saturating_sub(capacity)).max(entry);
+            let Scale { shift, largest } = self.scales.of(normalisation, count, capacity);
             let most = shift * (whole.abs() + spread) + largest * norm * attributes.norm(0);
             let most = known((most * (1.0 + 1e-9)).next_up());
             self.waiting.push(Waiting {

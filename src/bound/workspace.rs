@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bound::activation::KnownSteps;
 use crate::bound::backward::Backward;
 use crate::bound::hidden::Hidden;
 use crate::bound::layer_bounds::LayerBounds;
@@ -27,6 +28,8 @@ pub struct Workspace {
     pub(crate) multipliers: Multipliers,
     /// Activation bounds of the slice in a branch of a search.
     pub(crate) local_bounds: Vec<LayerBounds>,
+    /// What normalised rows do to units in branches of a search.
+    pub(crate) known_steps: KnownSteps,
     pub(crate) slopes: Slopes,
     /// How far the losses of the last bound may be from their exact values.
     pub(crate) loss_error: f64,

@@ -139,8 +139,8 @@ fn changes(certifier: &Certifier, slice: &Slice, flips: &[Flip]) -> (Vec<f64>, V
     for column in Move::all(certifier.graph(), flips) {
         for (m, gains) in column.reached(certifier.graph(), layer, slice, &[]) {
             for (j, &change) in gains.iter().enumerate() {
-                rise[m * width + j] += change.max(0.0);
-                fall[m * width + j] -= change.min(0.0);
+                rise[m * width + j] += change.total().max(0.0);
+                fall[m * width + j] -= change.total().min(0.0);
             }
         }
     }

@@ -391,6 +391,11 @@ impl Decided {
         self.rows.iter().find(|limits| limits.node == node)
     }
 
+    /// Is anything decided of the row of a node?
+    pub fn touches(&self, node: u32) -> bool {
+        self.limits(node).is_some() || self.flipped.iter().chain(&self.kept).any(|flip| flip.node == node)
+    }
+
     /// How many flips must still be made in the row of a node.
     pub fn least(&self, node: u32) -> usize {
         self.row_limits(node).iter().map(|limits| limits[0]).sum()

@@ -59,41 +59,83 @@ impl Move {
     }
 
     /// What it changes in the units of the nodes that it reaches, once the flips of `base` are made: local number of the node,
-    /// and a number for each unit; in f64, as a suggestion.
-    pub fn reached(&self, graph: &Graph, layer: &Layer, slice: &Slice, base: &[Flip]) -> Vec<(usize, Vec<f64>)> {
+    /// and the change of each unit; in f64, as a suggestion.
+    pub fn reached(&self, graph: &Graph, layer: &Layer, slice: &Slice, base: &[Flip]) -> Vec<(usize, Vec<UnitChange>)> {
         let Flip { node, attribute } = self.first;
         let sent = graph.normalisation().is_some().then(|| self.sent_change(graph, layer, base));
         let sign = if graph.attributes().contains(node as usize, attribute) { -1.0 } else { 1.0 };
+        let mut single = Vec::new();
         let changes = |(_, m, entries): (usize, usize, &[f64])| {
-            let mut changes = Vec::new();
-            match &sent {
-                Some(sent) => received(layer, sent, entries, &mut changes),
-                None => layer.changes(sign, entries, attribute as usize, &mut changes),
-            }
+            let changes = match &sent {
+                Some(sent) => received(layer, sent, entries),
+                None => {
+                    layer.changes(sign, entries, attribute as usize, &mut single);
+                    single.iter().map(|&change| change.into()).collect()
+                }
+            };
             (m, changes)
         };
         slice.rows_of(self.first).map(changes).collect()
     }
 
-    /// What it changes in what the row sends, term after term.
-    fn sent_change(&self, graph: &Graph, layer: &Layer, base: &[Flip]) -> Vec<f64> {
-        let before: Vec<Flip> = base.iter().copied().filter(|flip| flip.node == self.node()).collect();
-        let after: Vec<Flip> = before.iter().copied().chain(self.flips()).collect();
-        let mut change = Sent::default();
-        change.fill(graph, layer, self.node(), &after);
-        let mut unmoved = Sent::default();
-        unmoved.fill(graph, layer, self.node(), &before);
-        change.value.iter().zip(&unmoved.value).map(|(after, before)| after - before).collect()
+    /// What it changes in what a normalised row sends, term after term: all entries get another size, and each flip adds or
+    /// removes one of the new size (docs/math.md (21.3)).
+    fn sent_change(&self, graph: &Graph, layer: &Layer, base: &[Flip]) -> Vec<UnitChange> {
+        let before: Vec<u32> = attributes_after(graph, self.node(), base).collect();
+        let removed = self.flips().filter(|flip| before.contains(&flip.attribute)).count();
+        let entry = |count: usize| graph.normalisation().entry(count);
+        let after = entry(before.len() + self.cost() - 2 * removed);
+        let mut whole = vec![0.0; layer.outputs() * layer.passing.terms()];
+        for &d in &before {
+            whole.iter_mut().zip(layer.weights_of(d as usize)).for_each(|(sum, w)| *sum += w);
+        }
+        let scaled = after - entry(before.len());
+        let mut changes: Vec<UnitChange> = whole.into_iter().map(|sum| (scaled * sum).into()).collect();
+        for flip in self.flips() {
+            let size = if before.contains(&flip.attribute) { -after } else { after };
+            let weights = layer.weights_of(flip.attribute as usize);
+            changes.iter_mut().zip(weights).for_each(|(change, w)| change.add(size * w));
+        }
+        changes
+    }
+}
+
+/// What a move changes in a unit, in parts: a bound with different slopes for rise and fall counts them one by one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UnitChange {
+    /// The parts that raise it.
+    pub rise: f64,
+    /// The parts that lower it.
+    pub fall: f64,
+}
+
+impl From<f64> for UnitChange {
+    fn from(change: f64) -> UnitChange {
+        UnitChange { rise: change.max(0.0), fall: (-change).max(0.0) }
+    }
+}
+
+impl UnitChange {
+    /// All parts together.
+    pub fn total(self) -> f64 {
+        self.rise - self.fall
+    }
+
+    fn add(&mut self, part: f64) {
+        *(if part > 0.0 { &mut self.rise } else { &mut self.fall }) += part.abs();
     }
 }
 
 /// What arrives at the units of a node that is reached with these entries, if so much is sent.
-fn received(layer: &Layer, sent: &[f64], entries: &[f64], into: &mut Vec<f64>) {
-    into.clear();
-    into.resize(layer.outputs(), 0.0);
-    for (a, sent) in entries.iter().zip(sent.chunks_exact(layer.outputs())) {
-        into.iter_mut().zip(sent).for_each(|(sum, sent)| *sum += a * sent);
+fn received(layer: &Layer, sent: &[UnitChange], entries: &[f64]) -> Vec<UnitChange> {
+    let mut changes = vec![UnitChange::default(); layer.outputs()];
+    for (&a, sent) in entries.iter().zip(sent.chunks_exact(layer.outputs().max(1))) {
+        for (change, sent) in changes.iter_mut().zip(sent) {
+            change.add(a * sent.rise);
+            change.add(-a * sent.fall);
+        }
     }
+    changes
 }
 
 /// The attributes of a row after some flips of it, in no particular order.

@@ -28,7 +28,8 @@ fn cut(bounds: &mut LayerBounds, unit: usize, active: bool) {
 /// hold; none once the deadline has passed.
 pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
     let prepared = search.prepared;
-    let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, watch, .. } = &mut *search.workspace;
+    let Workspace { slice, hidden, evaluator, backward, local_bounds, multipliers, known_steps, watch, .. } =
+        &mut *search.workspace;
     hidden.load(slice, &prepared.unperturbed()[0], &prepared.activation_bounds()[0]);
     let Decided { flipped, kept, rows } = &branch.decided;
     let fixed = !flipped.is_empty() || !kept.is_empty() || !rows.is_empty();
@@ -38,7 +39,7 @@ pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
         if search.bounds.as_ref().is_none_or(|ground| ground.decided != branch.decided) {
             let (problem, columns) = (prepared.problem(), prepared.columns());
             let decided = &branch.decided;
-            let bounds = bounds::first_hidden_in_branch(problem, columns, decided, slice, hidden, watch)?;
+            let bounds = bounds::first_hidden_in_branch(problem, columns, decided, slice, hidden, known_steps, watch)?;
             search.bounds = Some(BranchBounds { decided: branch.decided.clone(), bounds });
         }
         if let Some(BranchBounds { bounds, .. }) = &search.bounds {

@@ -20,7 +20,7 @@ use crate::bound::selection::SearchSpace;
 use crate::number::rounding::Enclosure;
 use crate::problem::flip::Flip;
 use crate::problem::network::Layer;
-use crate::problem::rows::Move;
+use crate::problem::rows::{Move, UnitChange};
 use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
@@ -43,19 +43,14 @@ struct Affine {
 }
 
 impl Affine {
-    /// How a flip that changes the unit by `g` moves the line, without its envelopes: the part that is there for
+    /// How a flip with this change of the unit moves the line, without its envelopes: the part that is there for
     /// `x = 0`, and the part times `x`.
     #[inline]
-    fn change(&self, g: f64) -> [f64; 2] {
+    fn change(&self, change: UnitChange) -> [f64; 2] {
+        let g = change.total();
         let capped = match self.kink {
             _ if self.capped == [0.0; 2] => 0.0,
-            Some(Kink { rise, fall }) => {
-                if g > 0.0 {
-                    rise * g
-                } else {
-                    fall * g
-                }
-            }
+            Some(Kink { rise, fall }) => rise * change.rise - fall * change.fall,
             None => capped::change(self.level, self.anchor, g),
         };
         [self.slope[0] * g + self.capped[0] * capped, self.slope[1] * g + self.capped[1] * capped]
@@ -184,7 +179,7 @@ pub struct SimplexMaster<'a> {
 struct FlipRow {
     column: Move,
     plus: usize,
-    reach: Vec<(usize, Vec<f64>)>,
+    reach: Vec<(usize, Vec<UnitChange>)>,
     /// What the flip changes in the envelopes of units: the part that is there for `x = 0`, and the part times `x`.
     envelope_slopes: Vec<[f64; 2]>,
 }
@@ -302,11 +297,11 @@ impl<'a> SimplexMaster<'a> {
     }
 
     /// What a flip changes in the envelopes of units.
-    fn envelope_slopes(&self, flip: Flip, reach: &[(usize, Vec<f64>)]) -> Vec<[f64; 2]> {
+    fn envelope_slopes(&self, flip: Flip, reach: &[(usize, Vec<UnitChange>)]) -> Vec<[f64; 2]> {
         if self.with_envelope.is_empty() {
             return Vec::new();
         }
-        let mut through: Vec<Option<&[f64]>> = vec![None; self.affine.len() / self.width];
+        let mut through: Vec<Option<&[UnitChange]>> = vec![None; self.affine.len() / self.width];
         reach.iter().for_each(|(m, changes)| through[*m] = Some(changes));
         let known = self.envelopes.known.map(|(known, _)| (known, known.place(flip)));
         let new = self.envelopes.new.map(|new| (new, new.place(flip)));
@@ -314,7 +309,7 @@ impl<'a> SimplexMaster<'a> {
             envelope.as_ref().map_or(0.0, |(envelope, place)| envelope.units[at].change(*place, g))
         };
         let one = |&at: &usize| {
-            let g = through[at / self.width].map_or(0.0, |changes| changes[at % self.width]);
+            let g = through[at / self.width].map_or(0.0, |changes| changes[at % self.width].total());
             let Affine { known: k, new: n, .. } = self.affine[at];
             let before = if k == [0.0; 2] { 0.0 } else { change(&known, at, g) };
             let after = if n == [0.0; 2] { 0.0 } else { change(&new, at, g) };

@@ -56,7 +56,7 @@ pub(super) fn suggested_point(
         for (m, gains) in column.reached(prepared.graph(), layer, slice, &decided.flipped) {
             for (j, &g) in gains.iter().enumerate() {
                 let at = m * gains.len() + j;
-                change[at] += share * g;
+                change[at] += share * g.total();
                 capped[at] += share * hidden.capped_change(at, g);
             }
         }

@@ -136,6 +136,7 @@ impl Setting<'_> {
             decided,
             slice,
             &hidden,
+            &mut gcnproof::internals::bound::activation::KnownSteps::default(),
             &gcnproof::internals::problem::limits::Watch::default(),
         )
         .unwrap();
@@ -231,7 +232,7 @@ impl Setting<'_> {
         let mut slopes = Slopes::default();
         let Case { graph, budget, .. } = self.case;
         let layer = &self.case.network.layers()[0];
-        let space = SearchSpace { graph, layer, budget, decided, attributes: &self.attributes };
+        let space = SearchSpace { graph, layer, budget, decided, attributes: &self.attributes, row_sums: None };
         let loss_error = relaxed.spread(slice, width, self.attributes.norm(0), &mut slopes);
         let loss = selection.select(&space, slice, &slopes);
         let all: usize = slice.nodes(1).iter().map(|&node| budget.local(node as usize)).sum();

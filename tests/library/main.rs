@@ -9,6 +9,7 @@ mod collective;
 mod edges;
 mod front_door;
 mod hand_solved;
+mod normalised;
 mod proofs;
 mod pyg;
 mod radii;

@@ -52,7 +52,8 @@ fn the_pruned_selection_is_the_naive_one() {
                 ..Slopes::default()
             };
             let (layer, decided) = (&gcn.layers()[0], &Decided::default());
-            let space = SearchSpace { graph: &graph, layer, budget: &budget, decided, attributes: &list };
+            let attributes = &list;
+            let space = SearchSpace { graph: &graph, layer, budget: &budget, decided, attributes, row_sums: None };
             let got = selection.select(&space, &slice, &slopes);
             // Naive.
             let mut all: Vec<(f64, usize)> = Vec::new();

@@ -195,7 +195,7 @@ impl Certificate<'_> {
         let decided = Decided::default();
         let (graph, budget, attributes) = (self.graph, self.budget, self.attributes);
         let layer = &self.network.layers()[0];
-        let space = SearchSpace { graph, layer, budget, decided: &decided, attributes };
+        let space = SearchSpace { graph, layer, budget, decided: &decided, attributes, row_sums: None };
         tape.bound -= selection.select(&space, slice, &tape.slopes);
         if graph.normalisation().is_some() {
             self.push_rows(slice, selection, &mut tape);

@@ -310,7 +310,7 @@ fn envelopes_are_what_the_formula_says() {
         let error = relaxed.spread(&slice, hidden.width, attributes.norm(0), &mut slopes);
         let decided = Decided::default();
         let layer = &gcn.layers()[0];
-        let space = SearchSpace { graph, layer, budget, decided: &decided, attributes: &attributes };
+        let space = SearchSpace { graph, layer, budget, decided: &decided, attributes: &attributes, row_sums: None };
         selection.forget();
         let found = relaxed.base.close().lower() - selection.select(&space, &slice, &slopes);
         assert!(near(found, naive) && error < 1e-9, "seed {seed}: {found}, not {naive}");

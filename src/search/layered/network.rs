@@ -237,17 +237,18 @@ impl<'a> Layers<'a> {
         let layer = &self.network.layers()[0];
         let mut active = vec![0.0; self.value.len()];
         let (mut nodes, mut changes) = (Vec::new(), Vec::new());
-        for (m, mut gains) in column.reached(space.graph, layer, slice, &space.decided.flipped) {
+        for (m, gains) in column.reached(space.graph, layer, slice, &space.decided.flipped) {
             for (j, &g) in gains.iter().enumerate() {
                 let at = m * gains.len() + j;
                 let capped = self.hidden.capped_change(at, g);
                 let unit = &self.units[0][at];
+                let g = g.total();
                 active[at] =
                     if unit.is_loose() && unit.rest == Constraint::Capped { capped } else { self.slope(unit) * g };
                 effect.first.push((at, g, capped));
             }
             nodes.push(m);
-            changes.append(&mut gains);
+            changes.extend(gains.iter().map(|g| g.total()));
         }
         if let Some(nested) = &self.nested {
             effect.nested.resize(nested.units.len(), 0.0);

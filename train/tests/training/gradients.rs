@@ -364,7 +364,7 @@ fn certified(case: &Case, gcn: &Network, node: usize, pair: (usize, usize), rela
     relaxed.spread(&slice, unperturbed[0].width, attributes.norm(0), &mut slopes);
     let decided = Decided::default();
     let (graph, layer, budget) = (&case.graph, &gcn.layers()[0], &case.budget);
-    let space = SearchSpace { graph, layer, budget, decided: &decided, attributes: &attributes };
+    let space = SearchSpace { graph, layer, budget, decided: &decided, attributes: &attributes, row_sums: None };
     relaxed.base.close().value - Selection::default().select(&space, &slice, &slopes)
 }
 
