@@ -437,7 +437,7 @@ let edge_claim w = match word w with
 
 let () =
   (* Most of what is allocated is of no use a moment later. *)
-  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
+  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 23; space_overhead = 400 };
   try
     let s = statement () in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
