@@ -93,8 +93,9 @@ Section Listing.
           end
     end.
 
-  (* The sets that have `made` and nothing of `left_out`, one unit of work for each; where there are many, a bound is tried first, as costly as 20. *)
-  Variable shown : list Z -> list edge -> list edge -> bool.
+  (* The sets that have `made` and nothing of `left_out`, one unit of work for each. Where there are many, a bound, as costly as 5, is asked first which changes matter:
+     one of them is in every such set that loses the class. *)
+  Variable critical : list Z -> list edge -> list edge -> option (list edge).
   Fixpoint list_sets (depth : nat) (others : list Z) (work : Z) (made left_out : list edge) : listing :=
     match depth with
     | O => TooMany
@@ -106,9 +107,12 @@ Section Listing.
             if Z.leb (most_changes (edges_of p)) (size made) then AllKeep (work - 1)
             else
               let open := flat_map (get (into p)) (each_once (rows_read g (edge_net p) [t])) in
-              let many := Nat.ltb 16 (length open) in
-              if many && shown others made left_out then AllKeep (work - 20)
-              else each_open (list_sets less others) made open left_out (work - if many then 20 else 1)
+              if Nat.ltb 4 (length open) then
+                match critical others made left_out with
+                | Some matter => each_open (list_sets less others) made matter left_out (work - 5)
+                | None => if Z.ltb work (Z.of_nat (length open)) then TooMany else each_open (list_sets less others) made open left_out (work - 1)
+                end
+              else each_open (list_sets less others) made open left_out (work - 1)
           else OneLoses
     end.
 
@@ -135,12 +139,12 @@ End Listing.
 Inductive edge_claim := KeepsClass (work : Z) (trees : list (list Z * edge_tree)) | LosesClass (other : Z) (C : list edge).
 Inductive edge_answer := Said (v : verdict) | NotShown | TooMuchWork.
 
-Definition judge_edges (shown : Z -> Z -> list Z -> list edge -> list edge -> bool) (p : edges_prepared) (by_prediction : bool) (t y : Z) (c : edge_claim) : edge_answer :=
+Definition judge_edges (critical : Z -> Z -> list Z -> list edge -> list edge -> option (list edge)) (p : edges_prepared) (by_prediction : bool) (t y : Z) (c : edge_claim) : edge_answer :=
   match c with
   | KeepsClass work trees =>
       if Z.leb 0 y && Z.ltb y (edge_classes p) &&
          forallb (fun other => Z.eqb other y || existsb (fun e => existsb (Z.eqb other) (fst e)) trees) (ids (edge_classes p))
-      then match list_trees p t y (shown t y) work trees with AllKeep _ => Said IsRobust | OneLoses => NotShown | TooMany => TooMuchWork end
+      then match list_trees p t y (critical t y) work trees with AllKeep _ => Said IsRobust | OneLoses => NotShown | TooMany => TooMuchWork end
       else NotShown
   | LosesClass other C =>
       if is_admissible_changes (edges_of p) C && negb (Z.eqb other y) && (negb by_prediction || leads (logits_on p t (graph_of (edges_of p))) y) then

@@ -1,18 +1,40 @@
 (* Changed edges: what removals can do to a number, carried from layer to layer; definitions only. A number on the graph of a path is carried with
    what it changes by at least and at most, as sums over the open removals that a set has. *)
 From Coq Require Import ZArith List Bool.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Collective Edges.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Edges.
 Import ListNotations.
 Open Scope Z_scope.
 
-Record carried := { start : Z; least : list Z; most : list Z }.
+(* Sums over removals: keys of edges, ascending, with what each adds. *)
+Definition sparse := list (Z * Z).
+Fixpoint sadd (a : sparse) : sparse -> sparse :=
+  match a with
+  | [] => fun b => b
+  | d :: a' =>
+      fix go b := match b with
+        | [] => d :: a'
+        | e :: b' =>
+            if Z.ltb (fst d) (fst e) then d :: sadd a' b
+            else if Z.eqb (fst d) (fst e) then (fst d, snd d + snd e) :: sadd a' b'
+            else e :: go b'
+        end
+  end.
+Fixpoint sadd_pairs (ls : list sparse) : list sparse := match ls with a :: b :: rest => sadd a b :: sadd_pairs rest | _ => ls end.
+Fixpoint ssum_in (rounds : nat) (ls : list sparse) : sparse :=
+  match rounds with
+  | O => fold_right sadd [] ls
+  | S more => match ls with [] => [] | [a] => a | _ => ssum_in more (sadd_pairs ls) end
+  end.
+Definition ssum : list sparse -> sparse := ssum_in 64.
+Definition smap (f : Z -> Z) (a : sparse) : sparse := map (fun e => (fst e, f (snd e))) a.
+
+Record carried := { start : Z; least : sparse; most : sparse }.
 Definition constant (x : Z) : carried := {| start := x; least := []; most := [] |}.
-Definition plus (c d : carried) : carried := {| start := start c + start d; least := vadd (least c) (least d); most := vadd (most c) (most d) |}.
 Definition times (a : Z) (c : carried) : carried :=
-  if Z.leb 0 a then {| start := a * start c; least := vscale a (least c); most := vscale a (most c) |}
-  else {| start := a * start c; least := vscale a (most c); most := vscale a (least c) |}.
-Definition total_of {A} (l : list A) (f : A -> carried) : carried := fold_right (fun a rest => plus (f a) rest) (constant 0) l.
-Definition vsum {A} (l : list A) (f : A -> list Z) : list Z := fold_right (fun a rest => vadd (f a) rest) [] l.
+  if Z.leb 0 a then {| start := a * start c; least := smap (Z.mul a) (least c); most := smap (Z.mul a) (most c) |}
+  else {| start := a * start c; least := smap (Z.mul a) (most c); most := smap (Z.mul a) (least c) |}.
+Definition total_of (l : list carried) : carried :=
+  {| start := zsum l start; least := ssum (map least l); most := ssum (map most l) |}.
 
 Definition minimum {A} (l : list A) (f : A -> Z) : Z :=
   match l with [] => 0 | a :: rest => fold_right (fun b m => Z.min (f b) m) (f a) rest end.
@@ -20,112 +42,167 @@ Definition minimum {A} (l : list A) (f : A -> Z) : Z :=
 Definition low_product (d : Z) (range : Z * Z) : Z := if Z.leb 0 d then d * fst range else d * snd range.
 Definition up_to (k : Z) : list Z := map (Z.add 1) (ids k).
 
-Section Carried.
-  Variables (E : edge_problem) (g : graph) (F : list edge) (budget : Z) (room : Z -> Z).
+(* The sum of the largest positive numbers of a list, so many of them: for any number that is not negative so many times this, and what the others are above it; the best is the last of
+   the largest, found in one pass. *)
+Fixpoint put (x : Z) (l : list Z) : list Z := match l with [] => [x] | y :: rest => if Z.leb x y then x :: l else y :: put x rest end.
+Definition keep_largest (kept : list Z) (x : Z) : list Z := match kept with [] => [] | y :: rest => if Z.leb x y then kept else put x rest end.
+Definition top (budget : Z) (l : list Z) : Z :=
+  let above := if Z.leb (Z.of_nat (length l)) budget then 0 else match fold_left keep_largest l (repeat 0 (Z.to_nat budget)) with [] => 0 | x :: _ => pos x end in
+  budget * above + zsum l (fun x => if Z.leb x above then 0 else x - above).
 
-  Definition range_of (c : carried) : Z * Z := (start c - largest budget (vscale (-1) (least c)), start c + largest budget (most c)).
+Section Carried.
+  Variables (E : edge_problem) (g : graph) (is_open : edge -> bool) (budget : Z) (room : Z -> Z).
+
+  Definition range_of (c : carried) : Z * Z := (start c - top budget (map (fun e => - snd e) (least c)), start c + top budget (map snd (most c))).
   Definition activated (c : carried) : carried :=
     let (low, high) := range_of c in
     if Z.leb 0 low then c
     else if Z.leb high 0 then constant 0
     else if Z.leb 0 (start c) then
-      {| start := start c; least := map (fun x => Z.max (Z.min x 0) (- start c)) (least c); most := map pos (most c) |}
-    else {| start := 0; least := []; most := map (fun x => - (- (pos x * high) / (high - start c))) (most c) |}.
+      {| start := start c; least := smap (fun x => Z.max (Z.min x 0) (- start c)) (least c); most := smap pos (most c) |}
+    else {| start := 0; least := []; most := smap (fun x => - (- (pos x * high) / (high - start c))) (most c) |}.
 
-  (* Removals of entries of rows. *)
-  Definition has_arc (f : edge) (u v : Z) : bool := same (u, v) f || (negb (directed E) && same (v, u) f).
-  Definition arc_vector (u v : Z) : list Z := map (fun f => bit (has_arc f u v)) F.
-  Definition row_vector (v : Z) : list Z := vsum (g v) (fun u => arc_vector u v).
-  Definition capacity (v : Z) : Z := Z.max 0 (Z.min (room v) (Z.of_nat (length (filter (fun u => existsb (fun f => has_arc f u v) F) (g v))))).
+  (* The change that an arc belongs to, and its key. *)
+  Definition named (u v : Z) : edge := if directed E || Z.ltb u v then (u, v) else (v, u).
+  Definition key_of (u v : Z) : Z := let c := named u v in fst c * node_count E + snd c.
+  Definition open_into (v : Z) : list Z := filter (fun u => is_open (named u v)) (g v).
+  Definition cuts_into (v : Z) : sparse := ssum (map (fun u => [(key_of u v, 1)]) (open_into v)).
+  Definition capacity (v : Z) : Z := Z.max 0 (Z.min (room v) (Z.of_nat (length (open_into v)))).
 
   (* What is known of rows, computed once. *)
-  Record row_table := { arcs_into : table (list (Z * list Z)); cuts_of : table (list Z); capacities : table Z }.
-  Definition rows_known : row_table :=
-    {| arcs_into := tabulate (fun v => map (fun u => (u, arc_vector u v)) (g v)); cuts_of := tabulate row_vector; capacities := tabulate capacity |}.
+  Record row_table := { cuts_of : table sparse; capacities : table Z }.
+  Definition rows_known : row_table := {| cuts_of := tabulate cuts_into; capacities := tabulate capacity |}.
   Variable known : row_table.
 
-  (* One term of a node's unit: messages with entries by sizes, and what removed entries and changed sizes do at least, of messages in some ranges. *)
-  Section Term.
-    Variables (itself : Z -> bool) (entry : Z -> Z -> Z) (by_senders : bool) (v : Z).
-    Let n := Spec.size_of itself g v.
-    Definition shrinks (u : Z) : list Z := if by_senders then ids (get (capacities known) u + 1) else [0].
-    Definition spread (range : Z -> Z * Z) (r : Z) : Z :=
-      zsum (received itself g v) (fun u => let s := Spec.size_of itself g u in
-        minimum (shrinks u) (fun q => low_product (entry (n - r) (s - q) - entry n (s - q)) (range u))).
-    Definition charge (range : Z -> Z * Z) (shares : list (Z * Z)) (u : Z) : Z :=
-      let s := Spec.size_of itself g u in
-      minimum shares (fun p => minimum (shrinks u) (fun q => low_product (- entry (n - fst p) (s - q)) (range u)) + snd p).
-    Definition sender_charge (range : Z -> Z * Z) (u : Z) : Z :=
-      let s := Spec.size_of itself g u in
-      minimum (up_to (get (capacities known) u)) (fun q => low_product (entry n (s - q) - entry n s) (range u) / q).
-    Definition charges (range : Z -> Z * Z) : list Z :=
-      let shares := map (fun r => (r, spread range r / r)) (up_to (get (capacities known) v)) in
-      vadd (vsum (get (arcs_into known) v) (fun e => vscale (charge range shares (fst e)) (snd e)))
-        (if by_senders then vsum (received itself g v) (fun u => vscale (sender_charge range u) (get (cuts_of known) u)) else []).
-    Definition term_of (message : Z -> carried) : carried :=
-      let base := total_of (received itself g v) (fun u => times (entry n (Spec.size_of itself g u)) (message u)) in
-      let range := get (tabulate (fun u => range_of (message u))) in
-      {| start := start base; least := vadd (least base) (charges range);
-         most := vadd (most base) (vscale (-1) (charges (fun u => (- snd (range u), - fst (range u))))) |}.
-  End Term.
+  (* Of a node from which a row receives: its entry; what that changes by with 1, 2, ... removals from the row, unless it is removed itself; the key of its arc if that is open; how much the
+     entry changes for each removal from the sender's own row, at least and at most; and the keys of these removals. *)
+  Record arrival := { from : Z; entry_of : Z; rises : list Z; arc : list Z; rates : Z * Z; elsewhere : sparse }.
+  Definition arrival_of (itself : Z -> bool) (entry : Z -> Z -> Z) (by_senders : bool) (v u : Z) : arrival :=
+    let n := Spec.size_of itself g v in
+    let s := Spec.size_of itself g u in
+    let k := get (capacities known) v in
+    let moved := by_senders && negb (Z.eqb u v) in
+    let own := if existsb (Z.eqb u) (g v) && is_open (named u v) then [key_of u v] else [] in
+    {| from := u; entry_of := entry n s;
+       rises := map (fun r => entry (n - r) (if Z.eqb u v then n - r else s) - entry n s) (up_to k);
+       arc := own;
+       rates := if moved then
+           fold_right (fun d range => (Z.min (fst d / snd d) (fst range), Z.max (- (- fst d / snd d)) (snd range))) (0, 0)
+             (flat_map (fun r => let a := entry (n - r) s in map (fun q => (entry (n - r) (s - q) - a, q)) (up_to (get (capacities known) u))) (ids (k + 1)))
+         else (0, 0);
+       elsewhere := if moved then filter (fun e => negb (existsb (Z.eqb (fst e)) own)) (get (cuts_of known) u) else [] |}.
+  Definition plan_of (itself : Z -> bool) (entry : Z -> Z -> Z) (by_senders : bool) (v : Z) : list arrival :=
+    map (arrival_of itself entry by_senders v) (received itself g v).
 
-  Definition term_at (r : rule Z) (v : Z) (message : Z -> carried) : carried :=
+  (* What a row receives at least. *)
+  Record part_of := { sent : carried; reached : Z * Z; risen : list Z }.
+  Definition part_at (message : Z -> carried) (a : arrival) : part_of :=
+    let c := message (from a) in
+    let range := range_of c in
+    {| sent := times (entry_of a) c; reached := range; risen := map (fun d => low_product d range) (rises a) |}.
+  Definition cut_charge (shares : list Z) (p : part_of) : Z :=
+    minimum (combine shares (risen p)) (fun e => fst e - snd e) - start (sent p) - top budget (map snd (least (sent p))).
+  Definition sender_charge (a : arrival) (range : Z * Z) : Z := Z.min (low_product (fst (rates a)) range) (low_product (snd (rates a)) range).
+  Definition lower (plan : list arrival) (k : Z) (message : Z -> carried) : Z * sparse :=
+    let parts := map (fun a => (a, part_at message a)) plan in
+    let spreads := fold_right (fun p sums => vadd (risen (snd p)) sums) (map (fun _ => 0) (up_to k)) parts in
+    let shares := map (fun e => fst e / snd e) (combine spreads (up_to k)) in
+    (zsum parts (fun p => start (sent (snd p))),
+     ssum (flat_map (fun p => [least (sent (snd p)); map (fun key => (key, cut_charge shares (snd p))) (arc (fst p));
+                               smap (Z.mul (sender_charge (fst p) (reached (snd p)))) (elsewhere (fst p))]) parts)).
+  Definition negated (c : carried) : carried := {| start := - start c; least := smap Z.opp (most c); most := smap Z.opp (least c) |}.
+  Definition term_of (plan : list arrival) (k : Z) (message : Z -> carried) : carried :=
+    let low := lower plan k message in
+    {| start := fst low; least := snd low; most := smap Z.opp (snd (lower plan k (fun u => negated (message u)))) |}.
+
+  (* A term whose rows are planned, with its messages. *)
+  Inductive planned := Constantly (rows : Z -> list (Z * Z)) | Following (plans : table (list arrival)).
+  Definition planned_of (r : rule Z) : planned :=
     match r with
-    | Fixed rows => total_of (rows v) (fun e => times (snd e) (message (fst e)))
-    | ByReceiver itself entry => term_of itself (fun i _ => entry i) false v message
-    | ByBoth itself entry => term_of itself entry true v message
+    | Fixed rows => Constantly rows
+    | ByReceiver itself entry => Following (tabulate (plan_of itself (fun i _ => entry i) false))
+    | ByBoth itself entry => Following (tabulate (plan_of itself entry true))
     end.
-  Definition unit_at (b : Z) (v : Z) (terms : list (rule Z * (Z -> carried))) : carried :=
-    plus (constant b) (total_of terms (fun t => term_at (fst t) v (snd t))).
+  Definition term_at (r : planned) (v : Z) (message : Z -> carried) : carried :=
+    match r with
+    | Constantly rows => total_of (map (fun e => times (snd e) (message (fst e))) (rows v))
+    | Following plans => term_of (get plans v) (get (capacities known) v) message
+    end.
+  Definition unit_at (b : Z) (v : Z) (terms : list (planned * (Z -> carried))) : carried :=
+    total_of (constant b :: map (fun t => term_at (fst t) v (snd t)) terms).
 
   (* Messages through a column of weights, from units that are passed on. *)
   Definition through (inputs : Z) (column : Z -> Z) (units : Z -> Z -> carried) (u : Z) : carried :=
-    total_of (ids inputs) (fun i => times (column i) (units u i)).
+    total_of (map (fun i => times (column i) (units u i)) (ids inputs)).
   Definition passed (l : ruled Z) (units : Z -> Z -> carried) (u i : Z) : carried := if ruled_relu l i then activated (units u i) else units u i.
   Definition twice (f : Z -> Z -> carried) : Z -> Z -> carried := let t := tabulate (fun u => tabulate (f u)) in fun u i => get (get t u) i.
 
   (* What the terms of a layer send to one of its units, or to the difference of two: through weights, or of the first layer from what it sends. *)
-  Variable sent : list ((rule Z * (Z -> Z -> Z)) * table (list Z)).
-  Definition sent_to (l : ruled Z) (below : list (ruled Z)) (column : (Z -> Z -> Z) -> Z -> Z) (pick : list Z -> Z) (units : Z -> Z -> carried) : list (rule Z * (Z -> carried)) :=
+  Variable once : list ((rule Z * (Z -> Z -> Z)) * table (list Z)).
+  Definition sent_to (l : ruled Z) (below : list (ruled Z)) (plans : list planned) (column : (Z -> Z -> Z) -> Z -> Z) (pick : list Z -> Z) (units : Z -> Z -> carried) : list (planned * (Z -> carried)) :=
     match below with
-    | [] => map (fun s => (fst (fst s), fun u => constant (pick (get (snd s) u)))) sent
-    | _ => map (fun p => (fst p, get (tabulate (through (ruled_inputs l) (column (snd p)) units)))) (ruled_terms l)
+    | [] => combine plans (map (fun s u => constant (pick (get (snd s) u))) once)
+    | _ => combine plans (map (fun p => get (tabulate (through (ruled_inputs l) (column (snd p)) units))) (ruled_terms l))
     end.
   Definition at_place (j : Z) (ms : list Z) : Z := nth (Z.to_nat j) ms 0.
+  Definition plans_of (l : ruled Z) : list planned := map (fun p => planned_of (fst p)) (ruled_terms l).
   (* What the layers pass on, the last one first. *)
   Fixpoint passed_by (net : list (ruled Z)) : Z -> Z -> carried :=
     match net with
     | [] => fun _ _ => constant 0
     | l :: below =>
         let units := passed_by below in
-        let messages := tabulate (fun j => sent_to l below (fun w i => w i j) (at_place j) units) in
+        let plans := plans_of l in
+        let messages := tabulate (fun j => sent_to l below plans (fun w i => w i j) (at_place j) units) in
         twice (passed l (fun u j => unit_at (ruled_bias l u j) u (get messages j)))
     end.
-  (* The margin of a class over another, a unit whose weights are differences. *)
-  Definition margin_at (net : list (ruled Z)) (t y other : Z) : carried :=
+  (* The margins of a class over others, units whose weights are differences. *)
+  Definition margins_at (net : list (ruled Z)) (t y : Z) (others : list Z) : list carried :=
     match net with
-    | [] => constant 0
+    | [] => []
     | l :: below =>
-        unit_at (ruled_bias l t y - ruled_bias l t other) t
-          (sent_to l below (fun w i => w i y - w i other) (fun ms => at_place y ms - at_place other ms) (passed_by below))
+        let units := passed_by below in
+        let plans := plans_of l in
+        map (fun other => unit_at (ruled_bias l t y - ruled_bias l t other) t
+          (sent_to l below plans (fun w i => w i y - w i other) (fun ms => at_place y ms - at_place other ms) units)) others
     end.
 End Carried.
 
-(* Is the class kept by every set that has `made` and nothing of `left_out`? Only where all open changes of rows that are read are removals. *)
+(* The keys of removals without which a number stays positive: those that lower it most. *)
+Fixpoint lowering (most : nat) (budget from : Z) (l : list (Z * Z)) : option (list Z) :=
+  if Z.ltb 0 (from - top budget (map (fun e => - fst e) l)) then Some []
+  else
+    match most, l with
+    | S fewer, e :: rest => match lowering fewer budget from rest with Some keys => Some (snd e :: keys) | None => None end
+    | _, _ => None
+    end.
+Fixpoint all_lowering (budget : Z) (l : list carried) : option (list Z) :=
+  match l with
+  | [] => Some []
+  | c :: rest =>
+      match lowering 64 budget (start c) (sort (map (fun e => (snd e, fst e)) (least c))), all_lowering budget rest with
+      | Some a, Some b => Some (a ++ b)
+      | _, _ => None
+      end
+  end.
+
+(* Changes one of which every set has that has `made`, nothing of `left_out` and loses the class; none are named where insertions are permitted in rows that are read. *)
 Fixpoint no_repeats (l : list Z) : bool := match l with [] => true | a :: rest => negb (existsb (Z.eqb a) rest) && no_repeats rest end.
-Definition each_edge_once (l : list edge) : list edge := fold_right (fun c rest => if among c rest then rest else c :: rest) [] l.
 Definition removes (E : edge_problem) (c : edge) : bool :=
   existsb (Z.eqb (fst c)) (graph_of E (snd c)) && (directed E || existsb (Z.eqb (snd c)) (graph_of E (fst c))).
-Definition bound_keeps (p : edges_prepared) (t y : Z) (others : list Z) (made left_out : list edge) : bool :=
+Definition critical (p : edges_prepared) (t y : Z) (others : list Z) (made left_out : list edge) : option (list edge) :=
   let E := edges_of p in
   let g := graph_after p made in
   let near := each_once (rows_read g (edge_net p) [t]) in
-  let open := each_edge_once (filter (fun c => negb (among c made || among c left_out) && is_admissible_changes E (c :: made)) (flat_map (get (into p)) near)) in
+  let is_open c := negb (among c made || among c left_out) && is_admissible_changes E (c :: made) in
   let budget := most_changes E - size made in
   let room v := Z.min budget (most_at E v - size (counted_at E v made)) in
-  forallb (removes E) open && forallb (fun v => no_repeats (g v)) near && Z.leb 0 y && Z.ltb y (edge_classes p) &&
-  let known := rows_known E g open room in
-  forallb (fun other => Z.leb 0 other && Z.ltb other (edge_classes p) &&
-    Z.ltb 0 (fst (range_of budget (margin_at g budget known (sent_once p) (edge_net p) t y other)))) others.
+  if forallb (fun v => forallb (removes E) (get (into p) v)) near && forallb (fun v => ascending (map (fun u => (u, tt)) (g v)) || no_repeats (g v)) near &&
+     Z.leb 0 y && Z.ltb y (edge_classes p) && forallb (fun other => Z.leb 0 other && Z.ltb other (edge_classes p)) others
+  then
+    let known := rows_known E g is_open room in
+    option_map (map (fun k => (k / node_count E, k mod node_count E)))
+      (all_lowering budget (margins_at E g is_open budget known (sent_once p) (edge_net p) t y others))
+  else None.
 
-Definition judge_changes (p : edges_prepared) : bool -> Z -> Z -> edge_claim -> edge_answer := judge_edges (bound_keeps p) p.
+Definition judge_changes (p : edges_prepared) : bool -> Z -> Z -> edge_claim -> edge_answer := judge_edges (critical p) p.

@@ -283,8 +283,9 @@ Section Listed.
   Definition covered (t y : Z) (others : list Z) (made left_out : list edge) (C : list edge) : Prop :=
     admissible_changes E C -> incl made C -> (forall c, In c left_out -> ~ In c C) -> kept t y others (changed_graph E C).
 
-  Variable shown : Z -> Z -> list Z -> list edge -> list edge -> bool.
-  Hypothesis SHOWN : forall t y others made left_out, NoDup made -> shown t y others made left_out = true -> forall C, covered t y others made left_out C.
+  Variable critical : Z -> Z -> list Z -> list edge -> list edge -> option (list edge).
+  Hypothesis CRITICAL : forall t y others made left_out matter, NoDup made -> critical t y others made left_out = Some matter ->
+    forall C, (forall c, In c matter -> In c C -> In c made) -> covered t y others made left_out C.
 
   Lemma each_open_sound t y others more made : NoDup made ->
     (forall work M left_out left, NoDup M -> more work M left_out = AllKeep left -> forall C, covered t y others M left_out C) ->
@@ -307,7 +308,7 @@ Section Listed.
   Qed.
 
   Lemma list_sets_sound t y others depth : forall work made left_out left, NoDup made ->
-    list_sets p t y (shown t y) depth others work made left_out = AllKeep left -> forall C, covered t y others made left_out C.
+    list_sets p t y (critical t y) depth others work made left_out = AllKeep left -> forall C, covered t y others made left_out C.
   Proof.
     induction depth as [|less IH]; intros work made left_out left ND H C; [discriminate|]. cbn [list_sets] in H.
     destruct (Z.leb work 0); [discriminate|]. destruct (keeps p t y others (graph_after p made)) eqn:K; [|discriminate]. apply keeps_spec in K.
@@ -320,36 +321,44 @@ Section Listed.
     destruct (Z.leb_spec (most_changes E) (size made)) as [F|F].
     - apply (kept_alike t y others made C); [|exact K]. intros v _. apply ALIKE. intros c IC _.
       assert (size C <= size made) as S by (destruct A as (_ & A & _); lia). unfold size in S. assert (length C <= length made)%nat as S' by (unfold edge, flip in *; lia). exact (NoDup_length_incl ND S' I c IC).
-    - set (open := flat_map (get (into p)) (each_once (rows_read (graph_after p made) net [t]))) in *. set (many := Nat.ltb 16 (length open)) in *.
-      destruct (many && shown t y others made left_out) eqn:B; [apply andb_prop in B as [_ B]; exact (SHOWN t y others made left_out ND B C A I L)|].
-      destruct (existsb (fun c => among c C && negb (among c made)) open) eqn:X.
-      + apply existsb_exists in X as (c & X1 & X2). apply andb_prop in X2 as [X2 X3]. apply among_spec in X2. apply negb_true_iff in X3. apply among_false in X3.
-        refine (each_open_sound t y others (list_sets p t y (shown t y) less others) made ND _ open left_out _ left H C _ A I L); [|exists c; auto].
-        intros w M lo lf NM R C'. exact (IH w M lo lf NM R C').
-      + apply (kept_alike t y others made C); [|exact K]. intros v IV. apply ALIKE. intros c IC II. destruct (among c made) eqn:M; [apply among_spec; exact M|exfalso].
-        assert (existsb (fun c => among c C && negb (among c made)) open = true); [|congruence]. apply existsb_exists. exists c.
-        split; [|rewrite M; apply among_spec in IC; rewrite IC; reflexivity]. unfold open. apply in_flat_map. exists v. split; [apply each_once_in; exact IV|].
-        rewrite Ei. exact II.
+    - set (open := flat_map (get (into p)) (each_once (rows_read (graph_after p made) net [t]))) in *.
+      assert (forall matter work left, each_open p (list_sets p t y (critical t y) less others) made matter left_out work = AllKeep left ->
+        (exists c, In c matter /\ In c C /\ ~ In c made) -> kept t y others (changed_graph E C)) as LISTED.
+      { intros matter w lf R X. refine (each_open_sound t y others (list_sets p t y (critical t y) less others) made ND _ matter left_out w lf R C X A I L).
+        intros w' M lo lf' NM R' C'. exact (IH w' M lo lf' NM R' C'). }
+      assert (forall matter, (exists c, In c matter /\ In c C /\ ~ In c made) \/ forall c, In c matter -> In c C -> In c made) as EITHER.
+      { intros matter. destruct (existsb (fun c => among c C && negb (among c made)) matter) eqn:X.
+        - left. apply existsb_exists in X as (c & X1 & X2). apply andb_prop in X2 as [X2 X3]. apply among_spec in X2. apply negb_true_iff in X3. apply among_false in X3. exists c. auto.
+        - right. intros c IM IC. destruct (among c made) eqn:M; [apply among_spec; exact M|exfalso].
+          assert (existsb (fun c => among c C && negb (among c made)) matter = true); [|congruence]. apply existsb_exists. exists c.
+          split; [exact IM|]. rewrite M. apply among_spec in IC. rewrite IC. reflexivity. }
+      assert (forall w lf, each_open p (list_sets p t y (critical t y) less others) made open left_out w = AllKeep lf -> kept t y others (changed_graph E C)) as ALL.
+      { intros w lf R. destruct (EITHER open) as [X|X]; [exact (LISTED open w lf R X)|].
+        apply (kept_alike t y others made C); [|exact K]. intros v IV. apply ALIKE. intros c IC II. apply X; [|exact IC]. unfold open. apply in_flat_map. exists v.
+        split; [apply each_once_in; exact IV|]. rewrite Ei. exact II. }
+      destruct (Nat.ltb 4 (length open)); [|exact (ALL _ _ H)]. destruct (critical t y others made left_out) as [matter|] eqn:B.
+      + destruct (EITHER matter) as [X|X]; [exact (LISTED matter _ _ H X)|exact (CRITICAL t y others made left_out matter ND B C X A I L)].
+      + destruct (Z.ltb work (Z.of_nat (length open))); [discriminate|exact (ALL _ _ H)].
   Qed.
 
   Lemma list_tree_sound t y others s : forall work made left_out left, NoDup made ->
-    list_tree p t y (shown t y) others work made left_out s = AllKeep left -> forall C, covered t y others made left_out C.
+    list_tree p t y (critical t y) others work made left_out s = AllKeep left -> forall C, covered t y others made left_out C.
   Proof.
     induction s as [|c without IHw changed IHc]; intros work made left_out left ND H C A I L; cbn [list_tree] in H.
     - exact (list_sets_sound t y others _ work made left_out left ND H C A I L).
     - destruct (among c made) eqn:M; [discriminate|]. apply among_false in M.
-      destruct (list_tree p t y (shown t y) others work made (c :: left_out) without) as [left'| |] eqn:R; try discriminate.
+      destruct (list_tree p t y (critical t y) others work made (c :: left_out) without) as [left'| |] eqn:R; try discriminate.
       destruct same_problem as [Ep _]. rewrite Ep in H. destruct (among c C) eqn:Q.
       + apply among_spec in Q. assert (incl (c :: made) C) as I' by (intros x [<-|X]; auto). assert (NoDup (c :: made)) as ND' by (constructor; assumption).
         rewrite (smaller_admissible E (c :: made) C ND' I' A) in H. exact (IHc left' (c :: made) left_out left ND' H C A I' L).
       + apply among_false in Q. apply (IHw work made (c :: left_out) left' ND R C A I). intros x [<-|X]; auto.
   Qed.
 
-  Lemma list_trees_sound t y trees : forall work left, list_trees p t y (shown t y) work trees = AllKeep left ->
+  Lemma list_trees_sound t y trees : forall work left, list_trees p t y (critical t y) work trees = AllKeep left ->
     forall others s C, In (others, s) trees -> admissible_changes E C -> kept t y others (changed_graph E C).
   Proof.
     induction trees as [|[o s'] trees IH]; intros work left H others s C; [intros []|]. cbn [list_trees] in H.
-    destruct (list_tree p t y (shown t y) o work [] [] s') as [left'| |] eqn:R; try discriminate. intros [Q|I] A; [injection Q; intros -> ->|exact (IH _ _ H others s C I A)].
+    destruct (list_tree p t y (critical t y) o work [] [] s') as [left'| |] eqn:R; try discriminate. intros [Q|I] A; [injection Q; intros -> ->|exact (IH _ _ H others s C I A)].
     apply (list_tree_sound t y others s work [] [] left' (NoDup_nil _) R C A); [intros x []|intros x []].
   Qed.
 
@@ -358,7 +367,7 @@ Section Listed.
       R (value (changed_graph E C) t y) (value (changed_graph E C) t other) in
     let is_predicted := 0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y ->
       value (graph_of E) t other < value (graph_of E) t y \/ (value (graph_of E) t other = value (graph_of E) t y /\ y < other) in
-    match judge_edges shown p by_prediction t y c with
+    match judge_edges critical p by_prediction t y c with
     | Said IsRobust => forall C, admissible_changes E C -> forall other, 0 <= other < classes -> other <> y ->
         value (changed_graph E C) t other < value (changed_graph E C) t y
     | Said IsBroken => found Z.lt /\ (by_prediction = true -> is_predicted)
@@ -368,7 +377,7 @@ Section Listed.
   Proof.
     intros found is_predicted. destruct same_problem as (Ep & _ & Ec & _). unfold judge_edges. rewrite Ep, Ec. destruct c as [work trees|other C].
     - destruct (Z.leb 0 y && Z.ltb y classes && _) eqn:H; [|exact I]. apply andb_prop in H as [_ H]. rewrite forallb_forall in H.
-      destruct (list_trees p t y (shown t y) work trees) as [left| |] eqn:R; try exact I. intros C A other Ho D. specialize (H other (proj2 (ids_in classes other) Ho)).
+      destruct (list_trees p t y (critical t y) work trees) as [left| |] eqn:R; try exact I. intros C A other Ho D. specialize (H other (proj2 (ids_in classes other) Ho)).
       apply orb_prop in H as [H|H]; [apply Z.eqb_eq in H; contradiction|]. apply existsb_exists in H as ([others s] & I & H). cbn [fst] in H.
       apply existsb_exists in H as (o & O & Q). apply Z.eqb_eq in Q. subst o. exact (list_trees_sound t y trees work left R others s C I A other O).
     - destruct (is_admissible_changes E C && _ && _) eqn:H; [|exact I]. apply andb_prop in H as [H HP]. apply andb_prop in H as [HA HD].

@@ -25,12 +25,12 @@ Proof.
   { intros g m i j. destruct (integers_scaled base s _ _ (I g)) as (k & _ & S). exact (scaled_less _ k _ _ V X (two_power_pos base) READ m i j S). }
   assert (forall g m i j, zvalue (on_graph z g) V m i = zvalue (on_graph z g) V m j -> (preactivation (net g) X m i == preactivation (net g) X m j)%Q) as EQUAL.
   { intros g m i j. destruct (integers_scaled base s _ _ (I g)) as (k & _ & S). exact (scaled_equal _ k _ _ V X (two_power_pos base) READ m i j S). }
-  pose proof (judge_edges_sound z classes E V p HP (bound_keeps p) (fun t y others made left_out => bound_keeps_sound z classes E V p HP t y others made left_out) by_prediction t y c) as J. cbn zeta in J.
+  pose proof (judge_edges_sound z classes E V p HP (critical p) (critical_sound z classes E V p HP) by_prediction t y c) as J. cbn zeta in J.
   assert ((0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y ->
       zvalue (on_graph z (graph_of E)) V t other < zvalue (on_graph z (graph_of E)) V t y \/
       (zvalue (on_graph z (graph_of E)) V t other = zvalue (on_graph z (graph_of E)) V t y /\ y < other)) -> predicted (net (graph_of E)) X classes t y) as PR.
   { intros [Hy H]. split; [exact Hy|]. intros other Ho D. destruct (H other Ho D) as [L|[Q L]]; [left; apply LESS; exact L|right]. split; [apply EQUAL; exact Q|exact L]. }
-  unfold judge_changes. destruct (judge_edges (bound_keeps p) p by_prediction t y c) as [[| |]| |]; try exact Logic.I.
+  unfold judge_changes. destruct (judge_edges (critical p) p by_prediction t y c) as [[| |]| |]; try exact Logic.I.
   - intros C A X' <- other Ho D. apply LESS. apply J; assumption.
   - destruct J as [(C & other & A & Ho & D & L) P]. split; [|auto]. exists C. split; [exact A|]. exists X, other. repeat split; try assumption; try lia. apply LESS. exact L.
   - destruct J as [(C & other & A & Ho & D & L) P]. split; [|auto]. exists C. split; [exact A|]. exists X, other. repeat split; try assumption; try lia. apply EQUAL. exact L.

@@ -257,14 +257,14 @@ let network s =
   scaled_layers s (fun k -> finest_stated (stated k)) (fun a k weight -> { operator = integer_rows a (stated k); weight })
     (fun terms inputs bias relu -> { terms; Checker.inputs; bias; relu })
 
+let remembered f = let known = Hashtbl.create 256 in fun key -> match Hashtbl.find_opt known key with Some x -> x | None -> let x = f key in Hashtbl.add known key x; x
+
 (* What a rule makes of sizes, as floats; other sizes than those of nodes have none. *)
 let following s name =
-  let known = Hashtbl.create 256 in
-  let once key f = match Hashtbl.find_opt known key with Some x -> x | None -> let x = f () in Hashtbl.add known key x; x in
   let existing n = N.sign n > 0 && N.leq n (N.of_int s.nodes) in
   let one = reciprocal N.one in
-  let mean i = if existing i then once (i, N.zero) (fun () -> reciprocal i) else N.zero in
-  let root i j = if existing i && existing j then once (i, j) (fun () -> reciprocal_root i j) else N.zero in
+  let mean i = if existing i then reciprocal i else N.zero in
+  let root i j = if existing i && existing j then reciprocal_root i j else N.zero in
   let looped = Array.mapi (fun n row -> List.mem n row) s.neighbours in
   let always _ = true and never _ = false and where_looped n = Option.value (at looped n) ~default:false in
   match name with
@@ -286,8 +286,8 @@ let edge_network s (c : changes) =
   let rule a = function
     | Stated rows -> Fixed (integer_rows a rows)
     | Follows name -> (match following s name with
-        | ByReceiver (itself, entry) -> ByReceiver (itself, fun i -> integer a (entry i))
-        | ByBoth (itself, entry) -> ByBoth (itself, fun i j -> integer a (entry i j))
+        | ByReceiver (itself, entry) -> let entry = remembered (fun (i, _) -> integer a (entry i)) in ByReceiver (itself, fun i -> entry (i, N.zero))
+        | ByBoth (itself, entry) -> let entry = remembered (fun (i, j) -> integer a (entry i j)) in ByBoth (itself, fun i j -> entry (i, j))
         | Fixed _ as rule -> rule) in
   scaled_layers s finest_of (fun a k weight -> (rule a k, weight))
     (fun ruled_terms ruled_inputs ruled_bias ruled_relu -> { ruled_terms; ruled_inputs; ruled_bias; ruled_relu })
@@ -437,7 +437,7 @@ let edge_claim w = match word w with
 
 let () =
   (* Most of what is allocated is of no use a moment later. *)
-  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 20; space_overhead = 200 };
+  Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 23; space_overhead = 400 };
   try
     let s = statement () in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in

@@ -15,7 +15,7 @@ use crate::number::{Stored, reciprocal};
 use crate::statement::{Rule, first_weights, require_fit};
 use crate::verdict::Verdict;
 
-/// Sets of changes that are listed for a node, at most; a bound counts as 20.
+/// Sets of changes that are listed for a node, at most; a bound counts as 5.
 pub(super) const MOST_SETS: u64 = 50_000;
 
 /// What the verified checker says of a proof about changed edges.
