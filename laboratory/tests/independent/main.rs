@@ -11,6 +11,7 @@ mod deep;
 mod errata;
 mod measurement;
 mod medium;
+mod ranges;
 mod terms;
 mod theorems;
 mod tightness;
