@@ -43,8 +43,8 @@ impl Attacker {
     /// Why an option says nothing about this attacker, if it does not. Who has given one that needs it is not told to add it.
     fn refusal(self, option: &str) -> Option<&'static str> {
         match (self, option) {
-            (Attacker::Ranges, "--minimize") => {
-                Some("exact minima are not found where attributes are moved within ranges")
+            (Attacker::Ranges, "--exact-margins") => {
+                Some("smallest margins are found up to a gap where attributes are moved within ranges")
             }
             (Attacker::Both, "--minimize") => {
                 Some("exact minima are not found for attacks on attributes and edges at once")
@@ -106,7 +106,8 @@ pub fn missing_companion(missing: &str, name: &str, said: &[&str]) -> Option<Rep
     }
     let (option, needed, added) =
         COMPANIONS.into_iter().find(|(option, needed, _)| *needed == missing && is_said(option))?;
-    Some(match Attacker::new(said).refusal(needed) {
+    let attacker = Attacker::new(said);
+    Some(match attacker.refusal(option).or(attacker.refusal(needed)) {
         Some(why) => miette!(help = format!("leave {option} out"), "{option} belongs to {needed}: {why}"),
         None => miette!(help = format!("add {added}, or leave {option} out"), "{option} needs {needed}"),
     })

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gcnproof::edges::EdgeCertifier;
 use gcnproof::internals::explain::{Composition, StrongestAttack};
-use gcnproof::{Effort, Explanation, Graph, Limits, Network, explain};
+use gcnproof::{Budget, Effort, Explanation, Graph, Limits, Network, Problem, explain};
 use gcnproof_report::landscape::{attribute_name, class_name};
-use gcnproof_results::record::description::Identity;
+use gcnproof_results::record::NodeRecord;
+use gcnproof_results::record::description::{BudgetRecord, Identity};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof_run::edges::problem;
 use miette::{IntoDiagnostic, Result, miette};
@@ -17,16 +18,20 @@ use serde_json::{Value, json};
 use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments, OF_FLIPS};
 use super::input::{Input, LocalArguments, flips};
+use super::ranges::{NOT_OF_RANGES, RangeArguments};
 use super::run::{Format, certifier, run, stopped};
-use super::{edge_tables, effort};
+use super::{edge_tables, effort, range_tables};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
 #[derive(Args, Debug)]
 #[command(mut_arg("edges", |arg| arg.conflicts_with_all(OF_FLIPS)))]
+#[command(mut_arg("epsilon", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
+#[command(mut_arg("ranges", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
 #[command(after_help = "Examples:
   gcnproof explain cora.npz gcn.safetensors --node 163
   gcnproof explain cora.npz gcn.safetensors --node 163 -Q 5 -q 2 --format json
   gcnproof explain cora.npz gcn.safetensors --node 163 --edges remove -E 5 -e 3
+  gcnproof explain graph.npz model.npz --node 163 -Q 3 -q 1 --epsilon 0.05
 
 Exit codes: 0 done (whatever the verdict), 2 wrong usage or input.")]
 pub struct Explain {
@@ -43,6 +48,8 @@ pub struct Explain {
     global: usize,
     #[command(flatten)]
     local: LocalArguments,
+    #[command(flatten)]
+    ranges: RangeArguments,
     /// With --edges: changed edges in all [default: 5]
     #[arg(short = 'E', long = "edges-global", value_name = "N", value_parser = edges::removals, help_heading = "Edges")]
     edges_global: Option<usize>,
@@ -58,12 +65,23 @@ pub struct Explain {
     format: Format,
 }
 
+/// What is asked about moved attributes.
+struct Ranged<'a> {
+    graph: &'a Graph,
+    network: &'a Network,
+    budget: Budget,
+    limits: Limits,
+}
+
 impl Explain {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
         let on_edges = self.edges.wanted(self.edges_global.map(|_| "-E"))?;
-        let (graph, network, identity) =
-            if on_edges { self.input.read_edges(self.edges.directed_edges)? } else { self.input.read()? };
+        let (graph, network, identity) = match on_edges {
+            true => self.input.read_edges(self.edges.directed_edges)?,
+            false if self.ranges.wanted() => self.input.read_real()?,
+            false => self.input.read()?,
+        };
         let target = self.target();
         if let (Some(number), None) = (self.graph_number, graph.batch()) {
             return Err(miette!(
@@ -94,6 +112,15 @@ impl Explain {
         }
         let (budget, record) = self.local.budget(&graph, self.global)?;
         let record = record.with_global(self.global);
+        let budget = self.ranges.of(&graph, budget)?;
+        if self.ranges.wanted() {
+            let record = record.with_ranges(&budget);
+            return self.execute_ranges(
+                Ranged { graph: &graph, network: &network, budget, limits },
+                &identity,
+                &record,
+            );
+        }
         let certifier = certifier(&graph, &network, budget).effort(Effort::Complete(limits));
         note_rounding(self.deployed.execution(), &network);
         let certifier = match self.deployed.execution() {
@@ -120,6 +147,26 @@ impl Explain {
     /// What is explained; clap has asked for it.
     fn target(&self) -> usize {
         self.node.or(self.graph_number).unwrap_or_default()
+    }
+
+    /// The same for attributes that are moved: the smallest margin of every class pair, up to a gap and as far as time allows.
+    fn execute_ranges(&self, asked: Ranged, identity: &Identity, record: &BudgetRecord) -> Result<u8> {
+        let Ranged { graph, network, budget, limits } = asked;
+        // A first look at what cannot be asked.
+        Problem::new(graph.clone(), network.clone(), budget.clone()).into_diagnostic()?;
+        let effort = Effort::Minimize { limits, gap: 0.0 };
+        let certifier = certifier(graph, network, budget).effort(effort).build();
+        let start = Instant::now();
+        let result = certifier.one(self.target()).into_diagnostic()?;
+        let seconds = start.elapsed().as_secs_f64();
+        match self.format {
+            Format::Json => {
+                let row = NodeRecord::new(graph, result, seconds);
+                say!("{}", json!({ "input": identity, "budget": record, "explanation": row }))?;
+            }
+            Format::Table => put!("{}", range_tables::explained(graph, &result, record))?,
+        }
+        Ok(0)
     }
 
     /// The same for changed edges: the exact worst case of every class pair, as far as time allows.

@@ -184,6 +184,13 @@ impl Input {
         input.read()
     }
 
+    /// The same where attributes may be any numbers.
+    pub fn read_real(&self) -> Result<(Graph, Network, Identity)> {
+        let mut input = self.clone();
+        input.files.options.real = true;
+        input.read()
+    }
+
     /// The same of a graph or of a part of one, whose attributes may be any numbers or not.
     pub fn read_or_part(&self, real: bool) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
         let options = GraphArguments { real, ..self.files.options.clone() };

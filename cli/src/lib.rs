@@ -36,6 +36,7 @@ pub mod program;
 pub mod proposer;
 mod question;
 pub mod radius;
+pub mod range_tables;
 mod ranges;
 pub mod report;
 pub mod reproduce;

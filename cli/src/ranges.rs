@@ -7,6 +7,9 @@ use gcnproof::{Budget, Graph, RangeError, Ranges};
 use gcnproof_files::read_array;
 use miette::{Result, miette};
 
+/// Options that ask about something else than moved attributes, of commands that have them.
+pub const NOT_OF_RANGES: [&str; 5] = ["edges", "deployed", "operator_error", "flush_subnormals", "unit_roundoff"];
+
 /// The values that attributes may get, where they are not flipped.
 #[derive(Args, Clone, Debug)]
 pub struct RangeArguments {
@@ -14,7 +17,7 @@ pub struct RangeArguments {
     #[arg(
         long,
         value_name = "X",
-        conflicts_with_all = ["flips", "ranges", "edges", "deployed", "operator_error", "flush_subnormals", "unit_roundoff"],
+        conflicts_with_all = ["flips", "ranges"],
         help_heading = "Attributes that are numbers",
         hide_short_help = true,
         allow_negative_numbers = true
@@ -25,7 +28,7 @@ pub struct RangeArguments {
     #[arg(
         long,
         value_name = "observed|FILE",
-        conflicts_with_all = ["flips", "edges", "deployed", "operator_error", "flush_subnormals", "unit_roundoff"],
+        conflicts_with = "flips",
         help_heading = "Attributes that are numbers",
         hide_short_help = true
     )]

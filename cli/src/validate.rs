@@ -13,6 +13,7 @@ use miette::{Result, miette};
 use serde_json::json;
 
 use super::input::{self, FileArguments, Input, LocalArguments};
+use super::ranges::RangeArguments;
 use super::run::{Format, RunArguments, stopped};
 
 /// Validate the bounds: compare the certifier with LP, ILP and MILP solvers on sampled nodes, and check the order
@@ -39,6 +40,8 @@ pub struct Validate {
     global: Option<usize>,
     #[command(flatten)]
     local: LocalArguments,
+    #[command(flatten)]
+    ranges: RangeArguments,
     /// How many nodes are drawn
     #[arg(long, value_name = "N", default_value = "200")]
     sample: usize,
@@ -72,6 +75,7 @@ pub struct Validate {
     /// Hunt for small networks on which a statement of the paper fails, instead of validating a model
     #[arg(long, value_enum, value_name = "STATEMENT", conflicts_with_all = [
         "graph", "model", "out", "plots", "global", "local", "local_file", "flips", "freeze_nodes", "freeze_attributes", "nodes",
+        "epsilon", "ranges",
         "sample", "max_cells", "full_cells", "max_integers", "time_limit", "milp_limit", "exact_limit",
     ])]
     hunt: Option<Hunted>,
@@ -104,8 +108,9 @@ impl Validate {
 
     fn validate(self, graph: PathBuf, model: PathBuf, global: usize) -> Result<u8> {
         let input = Input { graph, model, files: self.files.clone() };
-        let (graph, network, identity) = input.read()?;
+        let (graph, network, identity) = if self.ranges.wanted() { input.read_real()? } else { input.read()? };
         let (budget, _) = self.local.budget(&graph, global)?;
+        let budget = self.ranges.of(&graph, budget)?;
         let validation = Validation {
             graph: &graph,
             network: &network,

@@ -55,7 +55,7 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
 }
 
 /// The operator of term `k` of layer `l` inside a slice.
-fn local_matrix(slice: &Slice, l: usize, k: usize) -> Sparse {
+pub(crate) fn local_matrix(slice: &Slice, l: usize, k: usize) -> Sparse {
     let passing = slice.passing(l);
     let row = |m: usize| passing.row(m).filter(|entry| entry.1[k] != 0.0).map(move |(n, a)| (m, n, a[k]));
     Sparse {

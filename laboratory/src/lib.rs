@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod hunt;
 pub mod instance;
 pub mod measurement;
+pub mod ranges;
 pub mod report;
 pub mod shrink;
 pub mod svg;

@@ -19,6 +19,7 @@ use gcnproof_verify::solver::{Answer, Clarabel, GoodLp, Highs, HighsSession, Lim
 use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxation};
 
 use crate::instance::instance_of;
+use crate::ranges;
 
 /// Up to this many coefficients the LP is written exactly as in the paper's appendix.
 const APPENDIX_CELLS: usize = 20_000;
@@ -60,6 +61,10 @@ impl Default for Settings {
 
 /// The numbers of some class pairs of a node, for its predicted class.
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
+    if let Some(mut rows) = ranges::pairs(certifier, settings, node, classes) {
+        ours::conclude(&mut rows);
+        return rows;
+    }
     let mut rows = ours::numbers(certifier, node, classes);
     if let (Some(&class), Some(row)) = (classes.first(), rows.first()) {
         let (instance, _) = instance_of(certifier.prepared(), node, row.reference as usize, class);
@@ -99,7 +104,7 @@ fn ask_solvers(instance: Instance, settings: &Settings, rows: &mut [PairRecord])
     }
 }
 
-fn refuse(row: &mut PairRecord, status: &str) {
+pub(crate) fn refuse(row: &mut PairRecord, status: &str) {
     row.set_lp_highs(Measured::refused(status));
     row.set_lp_good_lp(Measured::refused(status));
     row.set_lp_minilp(Measured::refused(status));
@@ -281,7 +286,7 @@ impl Bench<'_> {
     }
 }
 
-fn measured(answer: &Answer) -> Measured {
+pub(crate) fn measured(answer: &Answer) -> Measured {
     Measured::new(answer.optimum(), status(answer.status), answer.seconds)
 }
 

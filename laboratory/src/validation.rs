@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use gcnproof::{Budget, Effort, Graph, Limits, Network};
+use gcnproof::{Budget, Effort, Graph, Limits, Network, Problem};
 use gcnproof_results::record::description::{BudgetRecord, Description, Identity, SolverLimits, ValidateRun};
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_run::outputs::{Kind, untouched};
@@ -73,6 +73,12 @@ impl Validation<'_> {
             return Err(miette!(
                 help = "`certify` decides such graphs, and `check` its proofs",
                 "the attributes of the graph are categories, and solvers are compared on 0/1 attributes only"
+            ));
+        }
+        if let Err(error) = Problem::new(self.graph.clone(), self.network.clone(), self.budget.clone()) {
+            return Err(miette!(
+                help = "solvers are compared on what `certify` decides about flips and moved attributes",
+                "{error}"
             ));
         }
         let limits = [("time", settings.seconds), ("milp", settings.milp_seconds), ("exact", self.exact_limit)];

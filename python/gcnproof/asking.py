@@ -79,8 +79,6 @@ class Asked:
             switch(self.complete, "complete", "give True for a search without a limit, False for bounds alone, or leave it out")
         if switch(self.minimize, "minimize") and self.complete is not None and not self.complete:
             raise InputError("complete=False together with minimize=True: exact minima need a search, and complete=False excludes it", "leave one of them out")
-        if self.minimize and isinstance(self.attack, Ranges):
-            raise InputError("minimize=True with Ranges: exact minima are found for flips and for edges", "leave it out: verdicts are decided without it")
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, numbers.Real) or not float(limit) >= 0):
             raise InputError(f"time_limit={limit!r}", "give a number of seconds, 0 or more")
@@ -96,6 +94,8 @@ class Asked:
             # What one bound certifies is asked without a search, unless `complete` says otherwise.
             "complete": (False if flips and flips.bound != "best" else None) if self.complete is None else bool(self.complete),
             "minimize": bool(self.minimize),
+            # Smallest margins of numbers are found up to a gap.
+            "fractions": bool(self.minimize) and not isinstance(self.attack, Ranges),
             "time_limit": None if self.time_limit is None else float(self.time_limit),
             "bound": flips.bound if flips else "best",
             "margins": flips.margins if flips and not (self.radii or self.tight) else "tight",

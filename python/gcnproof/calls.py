@@ -231,7 +231,7 @@ def explain(
 ) -> Explanation:
     """What the verdict on one node rests on: its neighbourhood, the worst flips, what its bounds are made of.
 
-    With Edges(…): the exact worst case of every class pair, with the edges that attain it. `attack` is that of `certify`, by default
+    With Edges(…): the exact worst case of every class pair, with the edges that attain it; with Ranges(…) between which numbers it lies. `attack` is that of `certify`, by default
     Flips(Q=12, q=0.01); Edges() removes at most 5.
     """
     for name in [name for name in ("graph", "graphs", "nodes") if name in more]:
@@ -244,16 +244,14 @@ def explain(
     _counted(said, attack, 5)
     found = _attack(said, attack, q, what="explain") or Flips()
     alone(found, "explain")
-    if isinstance(found, Ranges):
-        raise InputError("explain with Ranges: what is explained are flips and edges", f"certify(model, data, Ranges(…), nodes=[{int(node)}]) has the verdict, the margins and the witness of a node")
     if isinstance(found, Flips):
         found = dataclasses.replace(found, Q=12 if found.Q is None else found.Q, q=0.01 if found.q is None else found.q)
-    elif found._most is None:
+    elif isinstance(found, Edges) and found._most is None:
         found = dataclasses.replace(found, remove=5)
-    on_edges = isinstance(found, Edges)
+    minima = isinstance(found, (Edges, Ranges))
     execution = execution_of(deployed, found, said)
     nothing_left("explain", said)
-    asked = Asked(found, int(node), "predicted", None if on_edges else True, on_edges, time_limit, execution, tight=True)
+    asked = Asked(found, int(node), "predicted", None if minima else True, minima, time_limit, execution, tight=True)
     count = _threads(threads)
     return Explanation(*asked.question(Subject.of(model, data, call, found, "explain")).explain(count))
 

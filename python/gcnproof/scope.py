@@ -9,7 +9,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     "certify": ("Flips", "Categories", "Ranges", "Edges", BOTH),
     "radius": ("Flips", "Categories", "Ranges", "Edges"),
     "check": ("Flips", "Categories", "Ranges", "Edges"),
-    "explain": ("Flips", "Categories", "Edges"),
+    "explain": ("Flips", "Categories", "Ranges", "Edges"),
     **dict.fromkeys(("train", "RobustLoss"), ("Flips", "Categories")),
     **dict.fromkeys(("collective", "study", "validate"), ("Flips",)),
 }

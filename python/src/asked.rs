@@ -23,6 +23,8 @@ pub struct Asked {
     /// Nothing: a search with the usual limit.
     complete: Option<bool>,
     minimize: bool,
+    /// Are exact minima to be written as fractions?
+    fractions: bool,
     time_limit: Option<f64>,
     bound: String,
     margins: String,
@@ -107,7 +109,7 @@ impl Asked {
             "fast" => Margins::Fast,
             other => return Err(wrong(py, &format!("margins={other:?}"), "give 'fast' or 'tight'")),
         };
-        let (level, exact_margins) = (Level::from(effort), self.minimize);
+        let (level, exact_margins) = (Level::from(effort), self.fractions);
         Ok((effort, EffortRecord { level, time_limit, node_limit: None, gap: None, margins, exact_margins }))
     }
 

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use gcnproof::edges::{EdgeBudget, EdgeKind, Edges, Joint, JointBudget};
 use gcnproof::{Budget, BudgetError, Certifier, Direction, Flips, Graph, LocalBudget, RangeError, Ranges};
-use gcnproof_cli::{edge_tables, explain as explaining};
+use gcnproof_cli::{edge_tables, explain as explaining, range_tables};
+use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::description::BudgetRecord;
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRecord};
 use gcnproof_results::record::node::Record;
@@ -246,6 +247,15 @@ impl Shown for Flips {
 
     fn explain(question: &NodeQuestion<Flips>, node: usize) -> Result<(Value, String)> {
         let certifier: Certifier = Flips::radius_decider(question, ());
+        if question.budget.ranges().is_some() {
+            Flips::prepare(question)?;
+            let start = Instant::now();
+            let result = certifier.one(node).into_diagnostic()?;
+            let record = question.options.budget_record.with_global(question.budget.global());
+            let text = range_tables::explained(question.graph, &result, &record);
+            let row = NodeRecord::new(question.graph, result, start.elapsed().as_secs_f64());
+            return Ok((json!(row), text));
+        }
         let told = gcnproof::explain(&certifier, node).into_diagnostic()?;
         let budget = certifier.budget();
         let first = question.graph.batch().map_or(node, |_| question.graph.nodes_of(node).start);

@@ -101,10 +101,10 @@ impl Answered for Flips {
                 "--bound and --omega are about flips: attributes that are moved within ranges have a bound of their own"
             ));
         }
-        if matches!(question.effort, Effort::Minimize { .. }) {
+        if question.effort_record.exact_margins {
             return Err(miette!(
-                help = "leave it out: verdicts are decided without it",
-                "--minimize: attributes are moved within ranges, and exact minima are not found then"
+                help = "leave --exact-margins out: the columns of margins have lower and upper bounds",
+                "--exact-margins: attributes are moved within ranges, and smallest margins are found up to a gap then"
             ));
         }
         Problem::new(question.graph.clone(), question.network.clone(), question.budget.clone()).map_err(|error| {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use gcnproof::Effort;
 use gcnproof::internals::bound::relaxed::Relaxation;
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::certify::certifier::Certifier;
@@ -54,6 +55,43 @@ pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<Pai
         rows.push(row);
     }
     rows
+}
+
+/// The same where attributes are moved within ranges: the bound by lines, and margins up to the gap of the certifier's effort.
+pub fn range_numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
+    let mut workspace = Workspace::default();
+    let timed = |certifier: &Certifier, workspace: &mut Workspace| {
+        let start = Instant::now();
+        let result = certifier.certify_node(node, workspace);
+        let seconds = start.elapsed().as_secs_f64() / result.margins.len().max(1) as f64;
+        (result, seconds)
+    };
+    let (bounds, bound_seconds) = timed(&certifier.clone().with_effort(Effort::Bounds), &mut workspace);
+    let (result, seconds) = timed(certifier, &mut workspace);
+    // Bounds of deeper units are better than the intervals that solvers get, so that the bound need not be below their optimum.
+    let shallow = certifier.network().depth() <= 3;
+    let row = |&class: &usize| {
+        let mut row = PairRecord {
+            node: node as u64,
+            class: class as u64,
+            reference: result.reference as u64,
+            neighbourhood: result.relevant as u64,
+            ..PairRecord::default()
+        };
+        let find = |margins: &[Margin]| margins.iter().find(|margin| margin.class == class).copied();
+        let lower = find(&bounds.margins).map(|margin| margin.lower).filter(|lower| shallow && lower.is_finite());
+        if lower.is_some() {
+            row.set_dual_default(Measured::new(lower, "proved", bound_seconds));
+        }
+        let margin = find(&result.margins);
+        row.set_witness(Measured::new(margin.map(|margin| margin.upper), "proved", seconds));
+        let met = |margin: &Margin| margin.upper - margin.lower <= chain::TOLERANCE * (1.0 + margin.upper.abs());
+        let exact = margin.filter(met);
+        let status = if exact.is_some() { "proved" } else { "limit" };
+        row.set_exact(Measured::new(exact.map(|margin| margin.upper), status, seconds));
+        row
+    };
+    classes.iter().map(row).collect()
 }
 
 /// Fills in what follows from the numbers of each row: gaps, changed verdicts, violated inequalities.

@@ -2,6 +2,7 @@
 
 use crate::certify::certifier::{Certifier, Target};
 use crate::certify::contradiction::{Contradiction, Subject};
+use crate::certify::settings::Effort;
 use crate::certify::verdict::{FlipDetails, Margin, NodeResult, Reason, Verdict};
 use crate::problem::pace::Pace;
 use crate::ranges::decide::{RangeDecision, RangeQuestion};
@@ -21,10 +22,14 @@ impl Certifier {
             nodes,
             pace: &pace,
             proofs: self.settings.proofs,
+            gap: match self.settings.effort {
+                Effort::Minimize { gap, .. } => Some(gap),
+                _ => None,
+            },
         }
         .decide();
-        let RangeDecision { margins, broken, open, branched, visited, claim } = decided;
-        let limit = open && (limits.is_some() || pace.is_late());
+        let RangeDecision { margins, broken, open, wide, branched, visited, claim } = decided;
+        let limit = wide || open && (limits.is_some() || pace.is_late());
         let margins: Vec<Margin> =
             others.iter().zip(margins).map(|(&class, [lower, upper])| Margin { class, lower, upper }).collect();
         let (verdict, reason) = match &broken {

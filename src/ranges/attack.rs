@@ -12,6 +12,10 @@ use crate::ranges::scene::RangeScene;
 /// Steps of a local search, at most.
 const STEPS: usize = 20;
 
+/// Entries whose values are improved one by one, at most, and how often the interval of each is made smaller by a third.
+const POLISHED: usize = 32;
+const THIRDS: usize = 40;
+
 /// A perturbation after which another class is as large or larger.
 #[derive(Clone, Debug)]
 pub(crate) struct RangeAttack {
@@ -63,6 +67,14 @@ impl RangePair<'_> {
         })
     }
 
+    /// Not below the margin that some changes leave; infinite where they are not admissible.
+    pub(crate) fn upper(&self, moves: &[Shift]) -> f64 {
+        let Some(moves) = self.admissible(moves) else { return f64::INFINITY };
+        let spans = self.scene.forward::<Span>(&moves, |node| self.scene.problem.enclosed(node).to_vec());
+        let logits = &spans[spans.len() - 1];
+        logits[self.reference].minus(logits[self.other]).hi
+    }
+
     /// The changes that change something, if they are admissible together.
     fn admissible(&self, moves: &[Shift]) -> Option<Vec<Shift>> {
         let budget = self.scene.problem.budget();
@@ -78,6 +90,29 @@ impl RangePair<'_> {
                 && self.scene.problem.ranges().permit(of.attribute as usize, of.old, of.new)
         };
         (once && few && moves.len() <= budget.global() && moves.iter().all(permitted)).then_some(moves)
+    }
+
+    /// Lowers the margin by one changed entry after the other, each within its range.
+    pub(crate) fn polish(&self, moves: &mut [Shift]) {
+        let mut margin = self.margin(&self.forward(moves));
+        for at in 0..moves.len().min(POLISHED) {
+            let Shift { attribute, old, .. } = moves[at];
+            let [mut low, mut high] = self.scene.problem.ranges().ends(attribute as usize, old);
+            for _ in 0..THIRDS {
+                let tried = [low + (high - low) / 3.0, high - (high - low) / 3.0];
+                let found = tried.map(|value| {
+                    let before = std::mem::replace(&mut moves[at].new, value);
+                    let found = self.margin(&self.forward(moves));
+                    if found < margin {
+                        margin = found;
+                    } else {
+                        moves[at].new = before;
+                    }
+                    found
+                });
+                if found[0] < found[1] { high = tried[1] } else { low = tried[0] }
+            }
+        }
     }
 
     /// Follows the margin's slope from some changes on, as long as it falls: the best changes seen, and the margin.

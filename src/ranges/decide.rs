@@ -13,10 +13,13 @@ use crate::ranges::lines::UnitLines;
 use crate::ranges::problem::RangeProblem;
 use crate::ranges::proof::number;
 use crate::ranges::scene::RangeScene;
-use crate::ranges::search::{RangeHalt, RangeSearch};
+use crate::ranges::search::{RangeGoal, RangeHalt, RangeSearch};
 
 /// Witnesses of more changes are not made minimal.
 const MOST_SHORTENED: usize = 64;
+
+/// Relative widths below this are not asked for: smallest margins of real attributes need not be floats.
+const NARROWEST: f64 = 1e-6;
 
 /// What is asked about a target.
 pub(crate) struct RangeQuestion<'a> {
@@ -29,6 +32,8 @@ pub(crate) struct RangeQuestion<'a> {
     pub(crate) pace: &'a Pace,
     /// Is what the verdict rests on to be kept?
     pub(crate) proofs: bool,
+    /// The width up to which smallest margins are asked for, relative to the larger of them and those without changes.
+    pub(crate) gap: Option<f64>,
 }
 
 /// An entry of a witness, and the value that it gets.
@@ -51,6 +56,8 @@ pub(crate) struct RangeDecision {
     pub(crate) broken: Option<Broken>,
     /// Has some class no positive bound?
     pub(crate) open: bool,
+    /// Is some smallest margin that was asked for not known up to the width?
+    pub(crate) wide: bool,
     /// Was more than one branch visited?
     pub(crate) branched: bool,
     pub(crate) visited: usize,
@@ -83,6 +90,7 @@ impl RangeQuestion<'_> {
                 lower: f64::INFINITY,
                 upper: margins[at][1],
                 proofs,
+                goal: RangeGoal::Sign,
             };
             let outcome = match pair.attack(&[]) {
                 Some(found) => Err(RangeHalt::Attack(found)),
@@ -112,6 +120,36 @@ impl RangeQuestion<'_> {
                 }
             }
         }
+        let mut wide = false;
+        if let Some(gap) = self.gap {
+            let gap = gap.max(NARROWEST);
+            let size: f64 = logits.iter().map(|logit| logit.hi.abs()).sum();
+            for (at, &other) in others.iter().enumerate() {
+                let clean = logits[reference].minus(logits[other]);
+                if fixed {
+                    margins[at][0] = clean.lo;
+                    continue;
+                }
+                let pair = RangePair { scene: &scene, reference, other };
+                let mut search = RangeSearch {
+                    pair: &pair,
+                    pace: self.pace,
+                    nodes: self.nodes.max(1),
+                    visited: 0,
+                    lower: f64::INFINITY,
+                    upper: margins[at][1],
+                    proofs: false,
+                    goal: RangeGoal::Minimum { gap, clean: clean.hi.abs(), size, attack: None },
+                };
+                wide |= !search.minimize(lines.clone());
+                visited += search.visited;
+                margins[at] = [margins[at][0].max(search.lower), search.upper];
+                if let RangeGoal::Minimum { attack: Some(found), .. } = search.goal {
+                    attack.get_or_insert(found);
+                }
+            }
+            open = attack.is_none() && margins.iter().any(|margin| margin[0] <= 0.0);
+        }
         if let Some(found) = attack.as_mut().filter(|found| found.moves.len() <= MOST_SHORTENED) {
             shorten(&scene, reference, others, found);
         }
@@ -132,10 +170,10 @@ impl RangeQuestion<'_> {
                 let entries = broken.changes.iter().map(entry).collect();
                 Some(RangeClaim::NonRobust(RangeWitness { class: class as u32, entries }))
             }
-            _ if open => None,
+            _ if open || trees.len() < others.len() => None,
             _ => Some(RangeClaim::Robust(trees)),
         };
-        RangeDecision { margins, broken, open, branched, visited, claim }
+        RangeDecision { margins, broken, open, wide, branched, visited, claim }
     }
 }
 

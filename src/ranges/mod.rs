@@ -9,6 +9,7 @@ mod backward;
 pub(crate) mod decide;
 mod forward;
 mod lines;
+mod minimum;
 mod number;
 pub(crate) mod problem;
 pub(crate) mod proof;

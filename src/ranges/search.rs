@@ -13,11 +13,14 @@ use crate::ranges::lines::{HiddenUnit, UnitLines};
 use crate::ranges::proof::{number, stated};
 
 /// Steps of ascent at the root, and in a branch.
-const ROOT_STEPS: usize = 40;
-const BRANCH_STEPS: usize = 16;
+pub(super) const ROOT_STEPS: usize = 40;
+pub(super) const BRANCH_STEPS: usize = 16;
 
 /// Ascents of a branch that cannot be split, at most.
 const INSISTENCE: usize = 8;
+
+/// What a unit is worth of what a bound lacks, so that it is split before entries are.
+const WORTHWHILE: f64 = 0.1;
 
 /// Splits beside each other, at most.
 const DEEPEST: usize = 400;
@@ -37,19 +40,34 @@ pub(crate) struct RangeSearch<'a> {
     pub(crate) visited: usize,
     /// The smallest bound of all branches that are done.
     pub(crate) lower: f64,
-    /// The smallest margin seen, in floats.
+    /// Not below the margin of the best changes found.
     pub(crate) upper: f64,
     /// Are trees kept for a proof? Otherwise they are empty.
     pub(crate) proofs: bool,
+    pub(crate) goal: RangeGoal,
+}
+
+/// What is asked of a class pair.
+pub(crate) enum RangeGoal {
+    /// Is the margin always above 0?
+    Sign,
+    /// What is its minimum, up to a width relative to the larger of it and the margin without changes?
+    Minimum {
+        gap: f64,
+        clean: f64,
+        /// The size of the logits, for what roundings may take.
+        size: f64,
+        attack: Option<RangeAttack>,
+    },
 }
 
 /// A tree in preorder, as a proof has it.
 pub(crate) type Tree = Vec<RangeStep>;
 
 /// What an ascent has found.
-struct Ascent {
-    lower: f64,
-    lines: UnitLines,
+pub(super) struct Ascent {
+    pub(super) lower: f64,
+    pub(super) lines: UnitLines,
     /// Pre-activations on the average.
     units: Vec<Vec<f64>>,
     coefficients: Vec<Vec<f64>>,
@@ -66,12 +84,27 @@ struct Chosen {
 }
 
 /// The two parts of a branch, in the order in which they are searched.
-struct Halves {
+pub(super) struct Halves {
     step: RangeStep,
-    one: RangeBranch,
-    two: RangeBranch,
+    pub(super) one: RangeBranch,
+    pub(super) two: RangeBranch,
     /// Does a proof have them the other way round?
     turned: bool,
+}
+
+/// How far a step goes: so far, or as far as gains so much where the bound is linear.
+enum StepLength {
+    Share(f64),
+    Gain(f64),
+}
+
+/// A number of the lines that a step changes, and how fast the bound rises with it.
+struct Rise {
+    l: usize,
+    at: usize,
+    price: bool,
+    direction: f64,
+    rate: f64,
 }
 
 /// How to go on.
@@ -102,7 +135,14 @@ impl RangeSearch<'_> {
         if depth == 0 {
             self.lower = f64::INFINITY;
         }
-        let Some(parts) = self.split(&ascent, branch) else { return self.insist(ascent.lines, branch) };
+        let Some(parts) = self.split(&ascent, branch) else {
+            let (lower, lines) = self.insist(ascent.lines, branch)?;
+            if lower > 0.0 {
+                self.lower = self.lower.min(lower);
+                return Ok(self.leaf(&lines, branch));
+            }
+            return Err(RangeHalt::Limit);
+        };
         let one = self.explore(ascent.lines.clone(), &parts.one, depth + 1)?;
         let two = self.explore(ascent.lines, &parts.two, depth + 1)?;
         Ok(match (self.proofs, parts.turned) {
@@ -125,29 +165,28 @@ impl RangeSearch<'_> {
         vec![RangeStep::Lines(Box::new(stated(scene, branch, lines, &coefficients)))]
     }
 
-    /// Closes a branch in which nothing is left to split: its signs contradict each other, or the ascent was too short.
-    fn insist(&mut self, mut lines: UnitLines, branch: &RangeBranch) -> Result<Tree, RangeHalt> {
+    /// Bounds a branch in which nothing is left to split: its signs contradict each other, or the ascent was too short.
+    pub(super) fn insist(&mut self, mut lines: UnitLines, branch: &RangeBranch) -> Result<(f64, UnitLines), RangeHalt> {
         let top = self.pair.top();
+        let mut lower = f64::NEG_INFINITY;
         for _ in 0..INSISTENCE {
             for id in branch.signs.keys() {
                 let at = id.place * self.pair.scene.width(id.l) + id.unit;
-                let lower = self.best_price(&mut lines, branch, [id.l - 2, at], &top);
-                if lower > 0.0 {
-                    self.lower = self.lower.min(lower);
-                    return Ok(self.leaf(&lines, branch));
+                lower = self.best_price(&mut lines, branch, [id.l - 2, at], &top);
+                if self.is_enough(lower) {
+                    return Ok((lower, lines));
                 }
                 if self.pace.is_late() {
                     return Err(RangeHalt::Limit);
                 }
             }
             let ascent = self.ascend(lines, branch, 4 * BRANCH_STEPS)?;
-            if ascent.lower > 0.0 {
-                self.lower = self.lower.min(ascent.lower);
-                return Ok(self.leaf(&ascent.lines, branch));
+            (lower, lines) = (ascent.lower, ascent.lines);
+            if self.is_enough(lower) {
+                break;
             }
-            lines = ascent.lines;
         }
-        Err(RangeHalt::Limit)
+        Ok((lower, lines))
     }
 
     /// Sets one price where the bound, which is concave in it, is largest: the bound there.
@@ -167,7 +206,7 @@ impl RangeSearch<'_> {
             }
             (low, best, value, step) = (best, high, next, 4.0 * step);
             high += step;
-            if value > 0.0 {
+            if self.is_enough(value) {
                 return value;
             }
         }
@@ -183,7 +222,12 @@ impl RangeSearch<'_> {
     }
 
     /// Improves the lines of a branch (docs/math.md (25.4)).
-    fn ascend(&mut self, mut lines: UnitLines, branch: &RangeBranch, steps: usize) -> Result<Ascent, RangeHalt> {
+    pub(super) fn ascend(
+        &mut self,
+        mut lines: UnitLines,
+        branch: &RangeBranch,
+        steps: usize,
+    ) -> Result<Ascent, RangeHalt> {
         let (scene, top) = (self.pair.scene, self.pair.top());
         let mut best: Option<Ascent> = None;
         let (mut selected, mut average): (BTreeMap<Entry, Chosen>, Vec<Vec<f64>>) = (BTreeMap::new(), Vec::new());
@@ -204,7 +248,7 @@ impl RangeSearch<'_> {
                     steps: 0,
                 });
             }
-            if bound.lower > 0.0 {
+            if self.is_enough(bound.lower) {
                 break;
             }
             let z = self.pair.forward(&bound.moves);
@@ -221,7 +265,11 @@ impl RangeSearch<'_> {
                     *sum += z;
                 }
             }
-            self.follow(&mut lines, branch, &bound.coefficients, &z, 0.7 / (1.0 + step as f64).sqrt());
+            let length = match self.goal {
+                RangeGoal::Sign => StepLength::Share(0.7 / (1.0 + step as f64).sqrt()),
+                RangeGoal::Minimum { .. } => StepLength::Gain(self.upper - bound.lower),
+            };
+            self.follow(&mut lines, branch, &bound.coefficients, &z, length);
         }
         let mut best = best.ok_or(RangeHalt::Limit)?;
         average.iter_mut().flatten().for_each(|sum| *sum /= done as f64);
@@ -236,8 +284,9 @@ impl RangeSearch<'_> {
         branch: &RangeBranch,
         coefficients: &[Vec<f64>],
         z: &[Vec<f64>],
-        step: f64,
+        length: StepLength,
     ) {
+        let mut rises = Vec::new();
         for l in 2..self.pair.scene.slice.top() {
             let width = self.pair.scene.width(l);
             let sizes = coefficients[l - 2].iter().map(|v| v.abs());
@@ -247,36 +296,77 @@ impl RangeSearch<'_> {
                 let scale = bounds.hi.max(-bounds.lo).max(f64::MIN_POSITIVE);
                 let share = (z / scale).clamp(-1.0, 1.0);
                 match branch.signs.get(&HiddenUnit { l, place: at / width, unit: at % width }) {
-                    None => {
-                        let slope = &mut lines.slopes[l - 2][at];
-                        if v > 0.0 {
-                            *slope = (*slope + step * share).clamp(0.0, 1.0);
-                        }
+                    None if v > 0.0 => {
+                        rises.push(Rise { l, at, price: false, direction: share, rate: v * z * share });
                     }
+                    None => {}
                     Some(active) => {
-                        let price = &mut lines.prices[l - 2][at];
                         let violated = if *active { -share } else { share };
-                        *price = (*price + step * violated * v.abs().max(usual)).max(0.0);
+                        let direction = violated * v.abs().max(usual);
+                        rises.push(Rise { l, at, price: true, direction, rate: (z * direction).abs() });
                     }
                 }
             }
         }
-    }
-
-    /// Is this an attack?
-    fn look(&mut self, moves: &[Shift], z: &[Vec<f64>]) -> Result<(), RangeHalt> {
-        let margin = self.pair.margin(z);
-        self.upper = self.upper.min(margin);
-        let size: f64 = z[z.len() - 1].iter().map(|x| x.abs()).sum();
-        if margin <= 1e-9 * size {
-            self.pair.attack(moves).map_or(Ok(()), |attack| Err(RangeHalt::Attack(attack)))
-        } else {
-            Ok(())
+        let step = match length {
+            StepLength::Share(step) => step,
+            StepLength::Gain(missing) => {
+                // What stays where it is gains nothing.
+                let moves = |of: &&Rise| match of.price {
+                    true => of.direction > 0.0 || lines.prices[of.l - 2][of.at] > 0.0,
+                    false if of.direction > 0.0 => lines.slopes[of.l - 2][of.at] < 1.0,
+                    false => lines.slopes[of.l - 2][of.at] > 0.0,
+                };
+                let rate: f64 = rises.iter().filter(moves).map(|of| of.rate).sum();
+                if rate > 0.0 { missing / rate } else { 0.0 }
+            }
+        };
+        for Rise { l, at, price, direction, .. } in rises {
+            if price {
+                let price = &mut lines.prices[l - 2][at];
+                *price = (*price + step * direction).max(0.0);
+            } else {
+                let slope = &mut lines.slopes[l - 2][at];
+                *slope = (*slope + step * direction).clamp(0.0, 1.0);
+            }
         }
     }
 
+    /// Does a bound close a branch? Whatever the gap, the sign is decided.
+    pub(super) fn is_enough(&self, lower: f64) -> bool {
+        match self.goal {
+            RangeGoal::Sign => lower > 0.0,
+            RangeGoal::Minimum { gap, clean, size, .. } => {
+                // Bounds are rounded outward: of a tie they never decide the sign.
+                let rounding = (1e-9 * size).max(1e-290);
+                let width = (gap * clean.max(self.upper.abs())).max(rounding);
+                let missing = self.upper - lower;
+                missing <= width && (lower > 0.0 || self.upper <= 0.0 || missing <= rounding)
+            }
+        }
+    }
+
+    /// Is this an attack, or better than what is known?
+    fn look(&mut self, moves: &[Shift], z: &[Vec<f64>]) -> Result<(), RangeHalt> {
+        let margin = self.pair.margin(z);
+        let size: f64 = z[z.len() - 1].iter().map(|x| x.abs()).sum();
+        match &mut self.goal {
+            RangeGoal::Sign if margin <= 1e-9 * size => {
+                return self.pair.attack(moves).map_or(Ok(()), |attack| Err(RangeHalt::Attack(attack)));
+            }
+            RangeGoal::Minimum { attack, .. } if margin < self.upper => {
+                self.upper = self.upper.min(self.pair.upper(moves));
+                if margin <= 1e-9 * size && attack.as_ref().is_none_or(|attack| attack.tie) {
+                    *attack = self.pair.attack(moves).or(attack.take());
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Tries what was selected on the average, where no other entries can be changed.
-    fn try_average(&mut self, ascent: &Ascent, branch: &RangeBranch) -> Result<(), RangeHalt> {
+    pub(super) fn try_average(&mut self, ascent: &Ascent, branch: &RangeBranch) -> Result<(), RangeHalt> {
         let entry = |(&(place, attribute), of): (&Entry, &Chosen)| {
             let missing = (ascent.steps - of.count.min(ascent.steps)) as f64;
             let new = (of.sum + missing * of.old) / ascent.steps.max(1) as f64;
@@ -287,16 +377,26 @@ impl RangeSearch<'_> {
         let moves: Vec<Shift> = ascent.selected.iter().map(entry).filter(only).collect();
         let z = self.pair.forward(&moves);
         self.look(&moves, &z)?;
-        let (moves, _) = self.pair.descend(&ascent.lines, &moves);
+        let (mut moves, margin) = self.pair.descend(&ascent.lines, &moves);
+        if matches!(self.goal, RangeGoal::Minimum { .. }) && margin < self.upper {
+            self.pair.polish(&mut moves);
+        }
         let z = self.pair.forward(&moves);
         self.look(&moves, &z)
     }
 
     /// The two parts of a branch: by the unit whose line is farthest from it, or by an entry that was selected now and then.
-    fn split(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<Halves> {
-        let unit = self.widest(ascent, branch).map(RangeSplit::Unit);
+    pub(super) fn split(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<Halves> {
+        // Where a minimum is looked for, units that are all but tight do not come first: values that attain it are found by halving.
+        let least = match self.goal {
+            RangeGoal::Sign => 0.0,
+            RangeGoal::Minimum { .. } => WORTHWHILE * (self.upper - ascent.lower),
+        };
+        let widest = self.widest(ascent, branch);
+        let unit = widest.filter(|of| of.0 > least).map(|of| RangeSplit::Unit(of.1));
         let entry = || self.doubtful(ascent, branch).map(RangeSplit::Entry);
-        let found = unit.or_else(entry).or_else(|| self.longest(branch).map(RangeSplit::Value))?;
+        let value = || self.longest(branch).map(RangeSplit::Value);
+        let found = unit.or_else(entry).or_else(value).or_else(|| widest.map(|of| RangeSplit::Unit(of.1)))?;
         // First where the average is: an attack is more likely there.
         let (mut one, mut two) = (branch.clone(), branch.clone());
         let node = |l: usize, place: usize| self.pair.scene.slice.nodes(l)[place];
@@ -330,7 +430,8 @@ impl RangeSearch<'_> {
         Some(Halves { step, one, two, turned })
     }
 
-    fn widest(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<HiddenUnit> {
+    /// The unit whose line is farthest from it, and how far.
+    fn widest(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<(f64, HiddenUnit)> {
         let scene = self.pair.scene;
         let mut best: Option<(f64, HiddenUnit)> = None;
         for l in 2..scene.slice.top() {
@@ -344,7 +445,7 @@ impl RangeSearch<'_> {
                 }
             }
         }
-        best.filter(|best| best.0 > 1e-12).map(|best| best.1)
+        best.filter(|best| best.0 > 1e-12)
     }
 
     /// The changed entry with the longest range, as long as there are floats inside.

@@ -1,6 +1,7 @@
 //! Random tiny problems for the tests: whole graphs with networks and budgets, awkward ones on purpose.
 #![allow(dead_code, missing_docs)]
 
+pub mod ranges;
 pub mod terms;
 
 use gcnproof::{Bound, Budget, Certifier, Direction, Graph, Network, Operator};

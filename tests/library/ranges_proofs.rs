@@ -11,7 +11,7 @@ use gcnproof_check::ranges::{Checker, Statement};
 use gcnproof_check::{Dyadic, Reason};
 use gcnproof_files::{GraphFile, ModelFile};
 
-use crate::ranges::{Case, Random, case, seeds};
+use crate::common::ranges::{Case, Random, case, seeds};
 
 /// What a checker reads of a case.
 struct World {

@@ -62,7 +62,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP. Where one attack is chosen
+//! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP; where attributes are
+//! numbers that are moved within ranges, [`ranges`] has the problem and its MILP. Where one attack is chosen
 //! for all nodes, [`collective`] has brute force and the programs that bound it.
 //!
 //! # Whom to believe
@@ -94,6 +95,7 @@ mod matrix;
 pub mod network;
 pub mod program;
 pub mod random;
+pub mod ranges;
 pub mod reduction;
 pub mod relaxation;
 pub mod safe;

@@ -1686,7 +1686,7 @@ fn newer_attackers_are_told_in_their_words() {
     }
     // Options that belong to others which this attacker does not have are left out, and not added to.
     for (attack, option) in [
-        ("-Q 1 --epsilon 0.1", "--gap 0.1"),
+        ("-Q 1 --epsilon 0.1", "--exact-margins"),
         ("-Q 1 --ranges observed", "--exact-margins"),
         ("-Q 1 --edges remove -E 1", "--gap 0.1"),
         ("-Q 1 --edges change -E 1", "--exact-margins"),

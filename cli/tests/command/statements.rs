@@ -130,6 +130,31 @@ fn proofs_about_ranges_answer_what_they_state() {
     assert!(code == 1 && text.contains("the bound is not above 0"), "{code} {text}");
 }
 
+/// Smallest margins of attributes that are moved: both bounds are there, and `explain` has them as well.
+#[test]
+fn smallest_margins_of_moved_attributes_are_told() {
+    let run =
+        |arguments: &[&str]| told(&Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap());
+    let files = ["../fixtures/cora.npz", "../fixtures/cora_pyg.safetensors", "-Q", "2", "-q", "1", "--epsilon", "0.25"];
+    let minimize = ["--nodes", "0-2", "--minimize", "--gap", "0.01", "--time-limit", "20", "--format", "json"];
+    let (code, text) = run(&[&["certify"], &files[..], &minimize].concat());
+    assert_eq!(code, 0, "{text}");
+    let told: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    for row in told["rows"].as_array().unwrap() {
+        for margin in row["margins"].as_array().unwrap() {
+            let [lower, upper] = ["lower", "upper"].map(|name| margin[name].as_f64().unwrap());
+            assert!(
+                lower <= upper && (row["limit_hit"] == true || upper - lower <= 0.1 * (1.0 + upper.abs())),
+                "{row}"
+            );
+        }
+    }
+    let (code, text) = run(&[&["explain"], &files[..], &["--node", "1", "--time-limit", "5"]].concat());
+    assert!(code == 0 && text.contains("worst case ≥") && text.contains("moved by at most 0.25"), "{text}");
+    let (code, text) = run(&[&["certify"], &files[..], &["--minimize", "--exact-margins"]].concat());
+    assert!(code == 2 && text.contains("up to a gap"), "{text}");
+}
+
 /// What certify writes is what check is asked.
 #[test]
 fn own_proofs_answer_the_question_they_were_made_for() {

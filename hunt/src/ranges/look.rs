@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use gcnproof::{Budget, Certifier, Graph, Network, NodeResult, Problem, Verdict, proof};
+use gcnproof::{Budget, Certifier, Effort, Graph, Network, NodeResult, Problem, Verdict, proof};
 use gcnproof_check::format::{Convention, Line, RangeNodeProof};
 use gcnproof_check::ranges::{Checker, Statement};
 use serde_json::Value;
@@ -20,6 +20,10 @@ use crate::record::Record;
 
 /// A margin so near 0 that floats rounded outward need not decide its sign.
 const NEAR: f64 = 1e-9;
+
+/// The gap of minima, relative to them and to margins without changes; and what it is at most relative to them and 1.
+const GAP: f64 = 1e-3;
+const WIDEST: f64 = 1e-2;
 
 /// What one look needs.
 struct RangeLook<'a> {
@@ -64,8 +68,12 @@ impl RangeLook<'_> {
         let budget = budget(case, &graph)?;
         let problem =
             Problem::new(graph.clone(), network.clone(), budget.clone()).map_err(|error| error.to_string())?;
-        let how = random.pick(&[How::Complete, How::Complete, How::Complete, How::Best]);
-        let builder = Certifier::builder(problem).effort(how.effort()).proofs(true);
+        let how = random.pick(&[How::Complete, How::Complete, How::Minimize, How::Best]);
+        let effort = match how.effort() {
+            Effort::Minimize { limits, .. } => Effort::Minimize { limits, gap: GAP },
+            effort => effort,
+        };
+        let builder = Certifier::builder(problem).effort(effort).proofs(true);
         let certifier = builder.stop(stopped).build();
         let header = proof::header((&file.digest, "model"), (&network, &[]), &budget, Convention::Predicted);
         let statement = Statement::new(&file, &model, &header, &[]).map_err(|reason| reason.to_string())?;
@@ -134,8 +142,12 @@ impl RangeLook<'_> {
                 let message = format!("the margin over {} is {least:e}, not in [{lower:e}, {upper:e}]", margin.class);
                 return Some((Kind::Margin, message));
             }
+            let width = WIDEST * (1.0 + margin.upper.abs());
+            if how == How::Minimize && !result.limit_hit && margin.upper - margin.lower > width {
+                return Some((Kind::Margin, format!("the minimum is not found: {margin:?}")));
+            }
         }
-        None
+        (how == How::Minimize && result.limit_hit).then(|| (Kind::Slow, "the minima are not found".into()))
     }
 
     /// A witness is admissible and breaks the class.

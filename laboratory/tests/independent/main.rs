@@ -12,6 +12,7 @@ mod errata;
 mod histograms;
 mod measurement;
 mod medium;
+mod ranges;
 mod terms;
 mod theorems;
 mod tightness;
