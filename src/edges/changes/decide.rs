@@ -7,6 +7,7 @@ use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::carried::Carried;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
+use crate::edges::changes::pairs::{Outcome, Pairs};
 use crate::edges::changes::search::{Beam, ChangeJudge, ChangeSearch, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
@@ -17,6 +18,9 @@ use crate::edges::search::Step;
 use crate::edges::steps::{Course, Known};
 use crate::number::dyadic::Dyadic;
 use crate::problem::pace::Pace;
+
+/// Sets that a proof lists, at most, where a search would take its time: a checker looks at each.
+const PROVED: usize = 20_000;
 
 /// What is asked about a node.
 pub(crate) struct Asked<'a> {
@@ -108,7 +112,19 @@ pub(crate) fn decide(asked: &Asked) -> ChangeDecision {
             None => course.limit |= course.attack.is_none() && pace.is_late(),
         }
         if course.attack.is_none() && budget.global() > 1 {
+            by_pairs(asked, setting, reference, &mut known, &mut course);
+        }
+        let open = known.iter().any(|pair| pair.open);
+        if course.attack.is_none() && budget.global() > 1 && open {
             by_search(asked, setting, reference, &mut known, &mut course);
+        } else if course.attack.is_none() && asked.proofs && known.iter().any(|pair| pair.tree.is_none()) {
+            // What pairs have shown is no proof; a tree is, if there is time for one.
+            let mut again = Course::default();
+            by_search(asked, setting, reference, &mut known, &mut again);
+            course.visited += again.visited;
+            course.branched |= again.branched;
+            // An attack on what is robust: the result contradicts itself, and will be told to.
+            course.attack = again.attack;
         }
     }
     if let Some((class, attack)) = course.attack.take() {
@@ -171,6 +187,29 @@ fn by_singles(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [K
             course.attack = Some((class, attack));
             return;
         }
+    }
+}
+
+/// Two changes of a whole graph, by what each does beside any other.
+fn by_pairs(asked: &Asked, setting: Setting, reference: usize, known: &mut [Known], course: &mut Course) {
+    if !matches!(asked.effort, Effort::Complete(_)) || asked.budget.global() != 2 {
+        return;
+    }
+    let start = ChangePath::default();
+    let Some(menu) = ChangeMenu::new(setting, asked.node, &start, asked.pace).filter(|menu| !menu.is_listed()) else {
+        return;
+    };
+    let others: Vec<usize> = known.iter().map(|pair| pair.margin.class).collect();
+    let Some(pairs) = Pairs::new(&menu, reference, &others, asked.pace) else { return };
+    match pairs.decide() {
+        Outcome::Robust(lower) => {
+            for (pair, lower) in known.iter_mut().zip(lower) {
+                (pair.open, pair.listed, pair.margin.lower) = (false, true, lower);
+                pair.tree = (setting.listed > 0 && menu.sets() <= PROVED).then(|| vec![Step::Listed]);
+            }
+        }
+        Outcome::Attacked(class, attack) => course.attack = Some((class, attack)),
+        Outcome::Late => course.limit = true,
     }
 }
 

@@ -4,6 +4,7 @@
 //! change can do is carried from layer to layer, prices bound what a set can do, and what is not decided is split.
 
 mod balls;
+mod beside;
 pub(super) mod carried;
 pub(crate) mod decide;
 mod entries;
@@ -11,11 +12,13 @@ pub(super) mod flipped;
 mod lists;
 pub(super) mod menu;
 mod minimum;
+mod pairs;
 pub(crate) mod prices;
 mod quick;
 pub(super) mod search;
 mod sorted;
 pub(super) mod span;
 pub(crate) mod stack;
+mod trial;
 mod units;
 pub(super) mod world;
