@@ -12,6 +12,7 @@ pub mod instance;
 pub mod measurement;
 pub mod ranges;
 pub mod report;
+mod settings;
 pub mod shrink;
 pub mod svg;
 pub mod validation;

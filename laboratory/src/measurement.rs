@@ -20,6 +20,9 @@ use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxat
 
 use crate::instance::instance_of;
 use crate::ranges;
+use crate::settings::{measured, refuse, status};
+
+pub use crate::settings::Settings;
 
 /// Up to this many coefficients the LP is written exactly as in the paper's appendix.
 const APPENDIX_CELLS: usize = 20_000;
@@ -36,28 +39,6 @@ const FREE: f64 = 1e-7;
 /// An integer program may miss its optimum by this much through closed columns; far below
 /// [`TOLERANCE`](gcnproof_results::record::chain::TOLERANCE).
 const SLACK: f64 = 1e-9;
-
-/// What may be tried, and for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// LPs with more coefficients are not built.
-    pub max_cells: usize,
-    /// Up to this many coefficients every solver gets every column.
-    pub full_cells: usize,
-    /// Integer programs with more integer variables are not tried.
-    pub max_integers: usize,
-    /// Seconds for each LP and ILP.
-    pub seconds: f64,
-    /// Seconds for each MILP.
-    pub milp_seconds: f64,
-}
-
-impl Default for Settings {
-    /// What takes seconds for most class pairs.
-    fn default() -> Settings {
-        Settings { max_cells: 5_000_000, full_cells: 250_000, max_integers: 1200, seconds: 10.0, milp_seconds: 2.0 }
-    }
-}
 
 /// The numbers of some class pairs of a node, for its predicted class.
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
@@ -102,15 +83,6 @@ fn ask_solvers(instance: Instance, settings: &Settings, rows: &mut [PairRecord])
         row.form = Some(name.to_string());
         bench.pair(row);
     }
-}
-
-pub(crate) fn refuse(row: &mut PairRecord, status: &str) {
-    row.set_lp_highs(Measured::refused(status));
-    row.set_lp_good_lp(Measured::refused(status));
-    row.set_lp_minilp(Measured::refused(status));
-    row.set_lp_clarabel(Measured::refused(status));
-    row.set_ilp(Measured::refused(status));
-    row.set_milp(Measured::refused(status));
 }
 
 /// The LP of a target on the bench, with its objective turned from pair to pair.
@@ -283,25 +255,5 @@ impl Bench<'_> {
             open.extend(more);
         }
         None
-    }
-}
-
-pub(crate) fn measured(answer: &Answer) -> Measured {
-    Measured::new(answer.optimum(), status(answer.status), answer.seconds)
-}
-
-/// The name of a status in every output format.
-pub fn status(status: Status) -> &'static str {
-    match status {
-        Status::Optimal => "optimal",
-        Status::TimeLimit => "time_limit",
-        Status::Infeasible => "infeasible",
-        Status::Unbounded => "unbounded",
-        Status::TooLarge => "too_large",
-        Status::Unsupported => "unsupported",
-        Status::Busy => "busy",
-        Status::Invalid => "invalid",
-        Status::Distrusted => "distrusted",
-        _ => "failed",
     }
 }

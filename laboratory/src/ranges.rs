@@ -15,7 +15,7 @@ use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver};
 use gcnproof_verify::{Dense, Layer, Term};
 
 use crate::instance::local_matrix;
-use crate::measurement::{Settings, measured, refuse, status};
+use crate::settings::{Settings, measured, refuse, status};
 
 /// The problem of a node; its objective is that of no pair. Nothing where attributes are flipped.
 pub fn range_instance(prepared: &Prepared, node: usize) -> Option<RangeInstance> {
