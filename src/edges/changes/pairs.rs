@@ -11,7 +11,7 @@ use crate::edges::search::Halt;
 use crate::problem::pace::Pace;
 
 /// Pairs of changes at one node that are looked at, at most: where there are more, a search may be over sooner.
-const MOST_SHARED: usize = 100_000;
+const MOST_SHARED: usize = 10_000;
 
 /// How many there are.
 fn shared(menu: &ChangeMenu) -> usize {
