@@ -182,15 +182,15 @@ def test_numbers_have_remedies_that_work():
     ):
         with pytest.raises(gcnproof.InvalidData, match=rf"Remedy: {name} is about flips of 0/1 attributes alone; certify\(model, data, …\) takes Ranges\(epsilon=0.01\) or Edges\(remove=5\)"):
             call()
-    with pytest.raises(gcnproof.InvalidData, match=r"Remedy: give Edges\(remove=5\); certify takes Ranges\(epsilon=0.01\), too"):
-        gcnproof.explain(model, numbers, 0)
-    with pytest.raises(gcnproof.InvalidData, match=r"Remedy: give Ranges\(epsilon=0.01\) or Edges\(remove=5\)"):
-        gcnproof.certify(model, numbers, flips)
+    for call in (lambda: gcnproof.explain(model, numbers, 0), lambda: gcnproof.certify(model, numbers, flips)):
+        with pytest.raises(gcnproof.InvalidData, match=r"Remedy: give Ranges\(epsilon=0.01\) or Edges\(remove=5\)"):
+            call()
     with pytest.raises(gcnproof.InvalidData, match=r"Remedy: say real=True, from_pyg\(model, data, real=True\)"):
         gcnproof.from_pyg(model, numbers)
     made, network = gcnproof.from_pyg(model, numbers, real=True)
     for attack in (gcnproof.Ranges(epsilon=0.01), gcnproof.Edges(remove=5)):
         assert len(gcnproof.certify(model, numbers, attack, **QUIET)) == len(gcnproof.certify(network, made, attack, **QUIET)) == 9
+        assert gcnproof.explain(model, numbers, 0, attack)
         with pytest.raises(gcnproof.InputError, match=r"help: give Flips\(Q=12, q=0.01\); certify decides other attacks"):
             loss(attack)
 
