@@ -40,6 +40,9 @@ const ROUNDS: usize = 12;
 /// take milliseconds, and fewer where each has to be a leaf of a proof, which takes milliseconds as well.
 const INSTEAD_OF_SEARCH: [usize; 2] = [32, 4];
 
+/// Tree nodes of a class pair before that.
+const SHORT: usize = 16;
+
 impl Certifier {
     /// Decides a target for the class `reference` against some of the other classes.
     pub(super) fn decide(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
@@ -139,6 +142,25 @@ impl Certifier {
         }
     }
 
+    /// Where a short search of a network with several hidden layers leaves a whole graph open, all perturbations are tried if
+    /// they are not too many.
+    fn list_instead_of_search(&self, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
+        let Effort::Complete(limits) = self.settings.effort else { return Cost::default() };
+        let most = self.settings.listing.saturating_mul(INSTEAD_OF_SEARCH[usize::from(self.settings.proofs)]);
+        let open = |pairs: &Pairs| !pairs.any_broken() && !pairs.iter().all(ClassPair::is_settled);
+        let deep = self.network().depth() > 3 && self.graph().batch().is_some() && self.settings.deployed.is_none();
+        if !deep || !open(pairs) || few_flips(&self.prepared, workspace, most).is_none() {
+            return Cost::default();
+        }
+        let short = Limits { nodes: limits.nodes.min(SHORT), ..limits };
+        let cost = self.search_for(SearchGoal::Decide, short, clock, pairs, workspace);
+        if open(pairs) {
+            self.list_few(most, pairs, workspace);
+        }
+        // Whether it met its limits is for the search that follows to say.
+        Cost { gave_up: false, ..cost }
+    }
+
     /// All other steps. As deployed, they aim at margins beyond the rounding error, which are positive all the more.
     pub(super) fn decide_by_bounds(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> NodeResult {
         let minimizing = matches!(self.settings.effort, Effort::Minimize { .. });
@@ -161,15 +183,13 @@ impl Certifier {
             self.mix_open_pairs(&mut pairs, workspace);
         }
         self.improve_attacks(&mut pairs, workspace);
-        if !minimizing && !pairs.iter().all(ClassPair::is_settled) {
-            let searched = self.network().depth() > 3 && matches!(self.settings.effort, Effort::Complete(_));
-            let times = INSTEAD_OF_SEARCH[usize::from(self.settings.proofs)];
-            let most = self.settings.listing.saturating_mul(if searched { times } else { 1 });
-            self.list_few(most, &mut pairs, workspace);
-        }
         let mut cost = Cost::default();
+        if !minimizing && !pairs.iter().all(ClassPair::is_settled) {
+            self.list_few(self.settings.listing, &mut pairs, workspace);
+            cost = self.list_instead_of_search(&clock, &mut pairs, workspace);
+        }
         if self.network().depth() > 2 {
-            cost = self.search(&clock, &mut pairs, workspace);
+            cost.add(self.search(&clock, &mut pairs, workspace));
         } else if minimizing {
             self.minimize_linear(&mut pairs, workspace);
         }
