@@ -2,6 +2,7 @@
 
 use gcnproof::internals::bound::prepared::Prepared;
 use gcnproof::internals::problem::matrix::PatternRows;
+use gcnproof::internals::problem::network::Layer as NetworkLayer;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof_verify::{Dense, Instance, Layer, Sparse, Term};
 
@@ -17,25 +18,12 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
         columns: network.width(l),
         values: slice.nodes(l).iter().flat_map(|&n| values(n as usize)).collect(),
     };
-    let layer = |(l, layer): (usize, &gcnproof::internals::problem::network::Layer)| {
-        let (rows, columns) = (layer.inputs(), layer.outputs());
-        let term = |k: usize| {
-            let values = layer.weight.values()[k * rows * columns..][..rows * columns].to_vec();
-            Term { passing: local_matrix(&slice, l, k), weight: Dense { rows, columns, values } }
-        };
-        let biases = slice.nodes(l + 1).iter().flat_map(|&n| layer.bias.row(n as usize).iter().copied());
-        Layer {
-            terms: (0..layer.passing.terms()).map(term).collect(),
-            bias: Dense { rows: slice.nodes(l + 1).len(), columns, values: biases.collect() },
-            linear: layer.linear.clone(),
-        }
-    };
     let bounds = prepared.activation_bounds();
     let mut objective = vec![0.0; network.class_count()];
     objective[reference] += 1.0;
     objective[class] -= 1.0;
     let instance = Instance {
-        layers: (1..network.depth()).zip(network.layers()).map(layer).collect(),
+        layers: (1..network.depth()).zip(network.layers()).map(|(l, layer)| plain_layer(&slice, l, layer)).collect(),
         dimension: prepared.graph().attribute_count(),
         attributes: nodes.iter().map(|&n| prepared.graph().attributes().row(n as usize).to_vec()).collect(),
         lower: (2..network.depth())
@@ -54,8 +42,23 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
     (instance, nodes)
 }
 
+/// Layer `l` of a network inside a slice.
+pub(crate) fn plain_layer(slice: &Slice, l: usize, layer: &NetworkLayer) -> Layer {
+    let (rows, columns) = (layer.inputs(), layer.outputs());
+    let term = |k: usize| {
+        let values = layer.weight.values()[k * rows * columns..][..rows * columns].to_vec();
+        Term { passing: local_matrix(slice, l, k), weight: Dense { rows, columns, values } }
+    };
+    let biases = slice.nodes(l + 1).iter().flat_map(|&n| layer.bias.row(n as usize).iter().copied());
+    Layer {
+        terms: (0..layer.passing.terms()).map(term).collect(),
+        bias: Dense { rows: slice.nodes(l + 1).len(), columns, values: biases.collect() },
+        linear: layer.linear.clone(),
+    }
+}
+
 /// The operator of term `k` of layer `l` inside a slice.
-pub(crate) fn local_matrix(slice: &Slice, l: usize, k: usize) -> Sparse {
+fn local_matrix(slice: &Slice, l: usize, k: usize) -> Sparse {
     let passing = slice.passing(l);
     let row = |m: usize| passing.row(m).filter(|entry| entry.1[k] != 0.0).map(move |(n, a)| (m, n, a[k]));
     Sparse {

@@ -6,15 +6,14 @@ use std::time::Instant;
 use gcnproof::Ranges;
 use gcnproof::internals::bound::prepared::Prepared;
 use gcnproof::internals::certify::certifier::Certifier;
-use gcnproof::internals::problem::network::Layer as NetworkLayer;
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof_results::record::pair::{Measured, PairRecord};
 use gcnproof_run::ours;
+use gcnproof_verify::Dense;
 use gcnproof_verify::ranges::{RangeInstance, RangeModel, mixed_program};
 use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver};
-use gcnproof_verify::{Dense, Layer, Term};
 
-use crate::instance::local_matrix;
+use crate::instance::plain_layer;
 use crate::settings::{Settings, measured, refuse, status};
 
 /// The problem of a node; its objective is that of no pair. Nothing where attributes are flipped.
@@ -23,19 +22,6 @@ pub fn range_instance(prepared: &Prepared, node: usize) -> Option<RangeInstance>
     let ranges = budget.ranges()?;
     let mut slice = Slice::default();
     slice.cut(network, network.depth(), node);
-    let layer = |(l, layer): (usize, &NetworkLayer)| {
-        let (rows, columns) = (layer.inputs(), layer.outputs());
-        let term = |k: usize| {
-            let values = layer.weight.values()[k * rows * columns..][..rows * columns].to_vec();
-            Term { passing: local_matrix(&slice, l, k), weight: Dense { rows, columns, values } }
-        };
-        let biases = slice.nodes(l + 1).iter().flat_map(|&n| layer.bias.row(n as usize).iter().copied());
-        Layer {
-            terms: (0..layer.passing.terms()).map(term).collect(),
-            bias: Dense { rows: slice.nodes(l + 1).len(), columns, values: biases.collect() },
-            linear: layer.linear.clone(),
-        }
-    };
     let mut values = Dense::zeros(slice.nodes(1).len(), graph.own_attribute_count());
     for (place, &n) in slice.nodes(1).iter().enumerate() {
         graph.row_values(n as usize).into_iter().for_each(|(d, x)| *values.at_mut(place, d as usize) = x);
@@ -49,7 +35,10 @@ pub fn range_instance(prepared: &Prepared, node: usize) -> Option<RangeInstance>
         };
     }
     Some(RangeInstance {
-        layers: (1..network.depth()).zip(network.own_layers()).map(layer).collect(),
+        layers: (1..network.depth())
+            .zip(network.own_layers())
+            .map(|(l, layer)| plain_layer(&slice, l, layer))
+            .collect(),
         values,
         low,
         high,

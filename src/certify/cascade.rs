@@ -36,11 +36,11 @@ const TRIES: usize = 300;
 /// How often the weights of a mixture are adjusted before it is given up.
 const ROUNDS: usize = 12;
 
-/// So many times as many perturbations are tried before a search of a network with several hidden layers, whose branches
-/// take milliseconds, and fewer where each has to be a leaf of a proof, which takes milliseconds as well.
+/// So many times as many perturbations are tried where a short search leaves a network with several hidden layers open,
+/// since its branches take milliseconds; fewer where each has to be a leaf of a proof, which takes milliseconds as well.
 const INSTEAD_OF_SEARCH: [usize; 2] = [32, 4];
 
-/// Tree nodes of a class pair before that.
+/// Tree nodes of that short search, for each class pair.
 const SHORT: usize = 16;
 
 impl Certifier {

@@ -59,8 +59,8 @@ impl CertifierBuilder {
         self
     }
 
-    /// Up to how many perturbations of a whole graph all are tried at once; 1,024 by default. Before a search of a network
-    /// with several hidden layers it may be 32 times as many, or 4 times where proofs are asked for.
+    /// Up to how many perturbations of a whole graph all are tried at once; 1,024 by default. Where a short
+    /// search leaves a network with several hidden layers open, 32 times as many are tried, and 4 times where proofs are asked for.
     pub fn listing(mut self, most: usize) -> CertifierBuilder {
         self.settings.listing = most;
         self

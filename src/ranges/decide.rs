@@ -82,16 +82,7 @@ impl RangeQuestion<'_> {
         let fixed = scene.is_fixed();
         for at in order {
             let pair = RangePair { scene: &scene, reference, other: others[at] };
-            let mut search = RangeSearch {
-                pair: &pair,
-                pace: self.pace,
-                nodes: self.nodes.max(1),
-                visited: 0,
-                lower: f64::INFINITY,
-                upper: margins[at][1],
-                proofs,
-                goal: RangeGoal::Sign,
-            };
+            let mut search = self.search(&pair, margins[at][1], RangeGoal::Sign);
             let outcome = match pair.attack(&[]) {
                 Some(found) => Err(RangeHalt::Attack(found)),
                 // The margin is above 0, and nothing can be changed.
@@ -125,30 +116,25 @@ impl RangeQuestion<'_> {
             let gap = gap.max(NARROWEST);
             let size: f64 = logits.iter().map(|logit| logit.hi.abs()).sum();
             for (at, &other) in others.iter().enumerate() {
-                let clean = logits[reference].minus(logits[other]);
+                // Where nothing can be changed, the margin is what it is.
                 if fixed {
-                    margins[at][0] = clean.lo;
                     continue;
                 }
                 let pair = RangePair { scene: &scene, reference, other };
-                let mut search = RangeSearch {
-                    pair: &pair,
-                    pace: self.pace,
-                    nodes: self.nodes.max(1),
-                    visited: 0,
-                    lower: f64::INFINITY,
-                    upper: margins[at][1],
-                    proofs: false,
-                    goal: RangeGoal::Minimum { gap, clean: clean.hi.abs(), size, attack: None },
-                };
+                let clean = logits[reference].minus(logits[other]).hi.abs();
+                let goal = RangeGoal::Minimum { gap, clean, size, attack: None };
+                let mut search = self.search(&pair, margins[at][1], goal);
                 wide |= !search.minimize(lines.clone());
                 visited += search.visited;
                 margins[at] = [margins[at][0].max(search.lower), search.upper];
                 if let RangeGoal::Minimum { attack: Some(found), .. } = search.goal {
+                    // Against a positive bound of the search for the sign, this is a contradiction that is reported.
+                    margins[at][1] = margins[at][1].min(found.upper);
                     attack.get_or_insert(found);
                 }
             }
-            open = attack.is_none() && margins.iter().any(|margin| margin[0] <= 0.0);
+            // Minima may close what the search for the sign has left open, and open nothing.
+            open &= attack.is_none() && margins.iter().any(|margin| margin[0] <= 0.0);
         }
         if let Some(found) = attack.as_mut().filter(|found| found.moves.len() <= MOST_SHORTENED) {
             shorten(&scene, reference, others, found);
@@ -174,6 +160,17 @@ impl RangeQuestion<'_> {
             _ => Some(RangeClaim::Robust(trees)),
         };
         RangeDecision { margins, broken, open, wide, branched, visited, claim }
+    }
+}
+
+impl<'a> RangeQuestion<'a> {
+    /// A search that has not begun; `upper` is the margin of the best changes known.
+    fn search<'p>(&self, pair: &'p RangePair<'p>, upper: f64, goal: RangeGoal) -> RangeSearch<'p>
+    where
+        'a: 'p,
+    {
+        let (nodes, proofs) = (self.nodes.max(1), self.proofs && matches!(goal, RangeGoal::Sign));
+        RangeSearch { pair, pace: self.pace, nodes, visited: 0, lower: f64::INFINITY, upper, proofs, goal }
     }
 }
 

@@ -134,6 +134,10 @@ pub(crate) fn beside(menu: &ChangeMenu, reference: usize, others: &[usize], pace
     let heads: Vec<Head> = others.iter().map(|&other| head(menu, reference, other)).collect();
     let size = heads.iter().map(|head| head.size).fold(0.0, f64::max);
     let slack = floats.slack(&ranges.largest, size);
+    // Where a sum may overflow, ranges are not what they seem.
+    if !slack.is_finite() {
+        return None;
+    }
     let mut least = vec![Vec::with_capacity(menu.flips.len()); others.len()];
     for &flip in &menu.flips {
         if pace.is_late_for(4 * work(&floats)) {

@@ -123,8 +123,12 @@ pub(crate) fn decide(asked: &Asked) -> ChangeDecision {
             by_search(asked, setting, reference, &mut known, &mut again);
             course.visited += again.visited;
             course.branched |= again.branched;
-            // An attack on what is robust: the result contradicts itself, and will be told to.
-            course.attack = again.attack;
+            if let Some((class, attack)) = again.attack {
+                // All margins were shown to be above 0: with that bound the result contradicts itself, and is reported.
+                let attacked = known.iter_mut().find(|pair| pair.margin.class == class);
+                attacked.into_iter().for_each(|pair| pair.margin.lower = pair.margin.lower.max(f64::MIN_POSITIVE));
+                course.attack = Some((class, attack));
+            }
         }
     }
     if let Some((class, attack)) = course.attack.take() {

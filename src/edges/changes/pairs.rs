@@ -110,8 +110,10 @@ impl<'a> Pairs<'a> {
             if let Some(attack) = judge.attack(&edges, found) {
                 return Err((class.class, Halt::Attack(attack)));
             }
+            // No attack: the exact margin is above 0, whatever floats say of it.
             class.lower = class.lower.min(found.lo.max(0.0));
-            margins.push(found.lo);
+            // Of an overflow nothing is known that could be added to.
+            margins.push(if found.lo.is_nan() { f64::NEG_INFINITY } else { found.lo });
         }
         Ok(margins)
     }
