@@ -341,6 +341,9 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Up to so many flips of a normalised row the fast path is asked.
+const MOST_FLIPS: usize = 64;
+
 /// Where the hints of accepted short leaves are kept, if they are asked for: class, place in the tree, hints.
 type Keep<'k> = Option<&'k mut Vec<(u32, usize, ExactHints)>>;
 
@@ -466,8 +469,10 @@ impl Session<'_> {
             return Ok(Some(ExactHints::default()));
         }
         self.meter.spend(self.slice.steps())?;
-        // Of normalised rows the core alone decides.
         if network.is_normalised() {
+            if !wanted && self.accepts_rows(&objective, path, &short)? {
+                return Ok(None);
+            }
             return self.judge_rows(&objective, path, &short).map(Some);
         }
         let error = Interval::around(&self.error).upper;
@@ -494,6 +499,26 @@ impl Session<'_> {
             let hints = meter.while_held(|| exact_hints(&target, &objective, path, &short, &hints.price))?;
             accepted(target.bound(&objective, path, &hints)?, &self.error).map(|()| Some(hints))
         })
+    }
+
+    /// Does the fast path accept a short leaf where rows of attributes are normalised?
+    fn accepts_rows(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short) -> Result<bool, Reason> {
+        let budget = &self.checker.statement.budget;
+        // The work for a row grows with the square of the number of its flips.
+        let many = |&node: &u32| path.decided.left(budget, node).is_some_and(|left| left > MOST_FLIPS);
+        // Bounds of units above layer 2 are those of other hints than the core's.
+        if self.checker.statement.network.depth() > 3
+            || self.checker.exact_only
+            || self.checker.has_stated_bounds()
+            || !path.decided.rows.is_empty()
+            || self.slice.nodes(1).iter().any(many)
+        {
+            return Ok(false);
+        }
+        let Attempt::Hints(_, bound) = self.target.attempt(objective, path, short, false) else { return Ok(false) };
+        self.meter.look()?;
+        self.checker.work.afforded()?;
+        Ok(bound.minus(Interval::around(&self.error).upper).is_positive())
     }
 
     /// Accepts a short leaf where rows of attributes are normalised, by the core, and returns its hints.

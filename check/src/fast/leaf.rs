@@ -15,6 +15,9 @@ use crate::format::exact::find;
 use crate::number::{Down, Interval, Rough, Stored, Up};
 use crate::statement::{Decided, Slice, pairs};
 
+/// A little more than 1.
+const ROUNDED_OTHERWISE: Stored = Stored::just_above_one(24);
+
 /// What depends on the path only.
 pub(crate) struct Region {
     /// By place in `V(2)`.
@@ -77,12 +80,18 @@ impl<'a> FastTarget<'a> {
     }
 
     /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound
-    /// positive.
+    /// positive. Where rows are normalised, there must be one hidden layer, and the path
+    /// must not limit what is added to a row or removed from it.
     pub(crate) fn attempt(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short, only_sign: bool) -> Attempt {
         let Some((mut hints, total, step)) = self.relaxed(objective, path, short) else {
             return Attempt::Empty(Box::new(self.without_lines(path)));
         };
         let losses = self.losses(&hints, &path.decided, step);
+        if self.fast.network.exact.is_normalised() {
+            // The core has slopes and prices of its own, hence a bound that is rounded otherwise: what is near 0 is left to it.
+            let lost = losses.of_rows(&self.fast.rows).times(ROUNDED_OTHERWISE);
+            return Attempt::Hints(Box::new(hints), total.minus(lost));
+        }
         let (price, lost, worst) = losses.price(only_sign.then_some(total));
         (hints.price, hints.worst) = (price, worst);
         Attempt::Hints(Box::new(hints), total.minus(lost))

@@ -361,6 +361,16 @@ impl FastLosses<'_> {
         (most.rounded(self.step, largest), bent.then(|| lines.rounded(self.step, largest)))
     }
 
+    /// The slopes of a row with falls nowhere below rises: the loss is convex, and no smaller. There are no bends.
+    pub(super) fn convex_slopes(&self, place: usize, steep: &[Vec<Steep>]) -> RowSlopes {
+        let mut slopes = RoundedSlopes::new(self.network.columns.len());
+        for pair in pairs(self.slice.reached(place)) {
+            steep[pair[0].place()].iter().for_each(|(unit, up, down)| self.add(&mut slopes, pair, *unit, *up, *down));
+        }
+        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        slopes.convex().rounded(self.step, largest)
+    }
+
     /// Adds a line of a unit to the slopes of a row. Where several terms reach the unit, a fall that is not below the
     /// rise makes the loss convex, so that the loss of a sum is at most the sum of losses.
     #[inline]
@@ -545,6 +555,11 @@ impl RoundedSlopes {
         };
         self.plus[unit] = self.plus[unit].plus(plus);
         self.minus[unit] = self.minus[unit].plus(minus);
+    }
+
+    fn convex(mut self) -> RoundedSlopes {
+        self.minus.iter_mut().zip(&self.plus).for_each(|(minus, plus)| *minus = minus.at_least(*plus));
+        self
     }
 
     /// The core rounds them to its grid.

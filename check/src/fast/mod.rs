@@ -10,6 +10,7 @@
 mod hints;
 mod leaf;
 mod loss;
+mod menu;
 mod nested;
 mod nested_loss;
 mod network;

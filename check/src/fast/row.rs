@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::menu::{Menu, MenuPart, lost_by_rows};
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use crate::number::{Down, Interval, Rough, Stored, Sums, Up};
@@ -243,6 +244,8 @@ pub(crate) struct Rows<'a> {
     values: Vec<OnceLock<Arc<[Interval]>>>,
     rows: Vec<OnceLock<Arc<NodeUnits>>>,
     gains: Vec<OnceLock<Arc<Gains<Stored>>>>,
+    /// Of normalised rows: menus for rises and falls of each column of what they send.
+    menus: Vec<OnceLock<Arc<Vec<[Menu; 2]>>>>,
 }
 
 /// Gains are remembered while all of them together are no more than so many numbers.
@@ -255,6 +258,7 @@ impl<'a> Rows<'a> {
         let longest = (0..nodes).map(|n| budget.local(n as u32)).max().unwrap_or(0).min(budget.global);
         let all = nodes.saturating_mul(2 * network.columns.len()).saturating_mul(longest);
         let remembered = if all <= REMEMBERED { nodes } else { 0 };
+        let menus = if network.exact.is_normalised() { remembered } else { 0 };
         Rows {
             network,
             budget,
@@ -262,6 +266,7 @@ impl<'a> Rows<'a> {
             values: (0..nodes).map(|_| OnceLock::new()).collect(),
             rows: (0..nodes).map(|_| OnceLock::new()).collect(),
             gains: (0..remembered).map(|_| OnceLock::new()).collect(),
+            menus: (0..menus).map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -282,6 +287,9 @@ impl<'a> Rows<'a> {
     }
 
     fn compute(&self, m: u32, decided: &Decided) -> NodeUnits {
+        if self.network.exact.is_normalised() {
+            return self.normalised(m, decided);
+        }
         let columns = pairs(self.links(m)).filter_map(|pair| {
             let node = pair[0].at;
             let left = decided.left(self.budget, node).unwrap_or(0);
@@ -302,6 +310,50 @@ impl<'a> Rows<'a> {
             row.columns = Vec::new();
         }
         row
+    }
+
+    /// The same where rows are normalised: there are no levels, and the core chooses prices.
+    fn normalised(&self, m: u32, decided: &Decided) -> NodeUnits {
+        let width = self.network.width();
+        let rows = pairs(self.links(m)).filter_map(|pair| {
+            let left = decided.left(self.budget, pair[0].at).filter(|left| *left > 0)?;
+            let menus = match pair {
+                [link] => self.menus(link.at, decided),
+                _ => Arc::new(self.unit_menus(pair, decided)),
+            };
+            Some((pair, left, menus))
+        });
+        let rows: Vec<_> = rows.collect();
+        let total = decided.left_in_all(self.budget).unwrap_or(0);
+        let reach = |unit: usize, direction: usize| {
+            let parts = rows.iter().map(|(pair, left, menus)| match pair {
+                [link] => {
+                    // Through a negative entry a rise of what is sent arrives as a fall.
+                    let way = if link.entry.is_positive() { direction } else { 1 - direction };
+                    let menu = &menus[link.part(width).start + unit][way];
+                    MenuPart { factor: link.entry.size(), menu, left: *left }
+                }
+                _ => MenuPart { factor: Stored::ONE, menu: &menus[unit][direction], left: *left },
+            });
+            lost_by_rows(&parts.collect::<Vec<_>>(), total)
+        };
+        NodeUnits {
+            value: self.value(m, decided),
+            reach: (0..width).map(|unit| [0, 1].map(|direction| reach(unit, direction))).collect(),
+            prices: vec![Default::default(); width],
+            columns: Vec::new(),
+            total,
+            levels: OnceLock::new(),
+        }
+    }
+
+    fn menus(&self, n: u32, decided: &Decided) -> Arc<Vec<[Menu; 2]>> {
+        match self.menus.get(n as usize) {
+            Some(known) if decided.fixed_in(n).next().is_none() => {
+                known.get_or_init(|| Arc::new(self.column_menus(n, &Decided::default()))).clone()
+            }
+            _ => Arc::new(self.column_menus(n, decided)),
+        }
     }
 
     /// `z'` of node `m`.

@@ -85,6 +85,11 @@ impl Stored {
     pub(crate) const ZERO: Stored = Stored(0.0);
     pub(crate) const ONE: Stored = Stored(1.0);
 
+    /// `1 + 2^−bits`, for up to 52 bits.
+    pub(crate) const fn just_above_one(bits: u32) -> Stored {
+        Stored(f64::from_bits(1.0f64.to_bits() | 1 << (52 - bits)))
+    }
+
     /// A float of a file; 0 for what is no finite number.
     pub(crate) fn new(x: f64) -> Stored {
         Stored(if x.is_finite() { x } else { 0.0 })

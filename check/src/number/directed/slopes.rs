@@ -1,6 +1,6 @@
 //! The slopes of a row of attributes: what flips of it lose, and shares of it.
 
-use super::sums::norm;
+use super::sums::{Sums, norm};
 use super::{Down, Stored, Up};
 
 /// The slopes of a row of attributes, ready for many inner products.
@@ -60,6 +60,16 @@ impl RowSlopes {
         Some(self.rounded(value, weight_norm)).filter(|loss| !loss.is_within(price))
     }
 
+    /// The loss of adding an attribute as below, unless it surely is at most another.
+    #[inline]
+    pub(crate) fn loss_over(&self, weights: &[Stored], weight_norm: Up, least: Up) -> Option<Up> {
+        let value = self.value(weights, false);
+        if value + self.open < least.0 {
+            return None;
+        }
+        Some(self.rounded(value, weight_norm)).filter(|loss| loss.0 > least.0)
+    }
+
     #[inline]
     fn value(&self, weights: &[Stored], present: bool) -> f64 {
         let (linear, spread) = dot(weights, &self.centre, &self.radius);
@@ -81,6 +91,21 @@ impl RowSlopes {
     /// rounding of the bound itself.
     pub(crate) fn loss(&self, weights: &[Stored], weight_norm: Up, present: bool) -> Up {
         self.rounded(self.value(weights, present), weight_norm)
+    }
+}
+
+impl RowSlopes {
+    /// The same where the norm of the weights is not known.
+    pub(crate) fn loss_of(&self, weights: &[Stored], present: bool) -> Up {
+        self.loss(weights, norm(weights.iter().map(|w| Up(w.0.abs()))), present)
+    }
+
+    /// The same for sums of weights, where `plus ≤ minus` in every unit: then a sum loses at most what its terms lose, so that
+    /// to the loss of the rounded sums comes at most the norm of the losing slopes times that of the errors.
+    pub(crate) fn loss_of_sums(&self, sums: &Sums, present: bool) -> Up {
+        let weights: Vec<Stored> = sums.value.iter().map(|&x| Stored(x)).collect();
+        let open = norm(sums.error.iter().map(|&error| Up(error)));
+        self.loss_of(&weights, present).plus(self.losing.times_up(open))
     }
 }
 

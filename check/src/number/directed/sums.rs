@@ -6,8 +6,8 @@ use super::{Down, Stored, Up};
 /// Sums of stored numbers, unit by unit, each with a bound of its error.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
-    value: Vec<f64>,
-    error: Vec<f64>,
+    pub(super) value: Vec<f64>,
+    pub(super) error: Vec<f64>,
 }
 
 impl Sums {
@@ -35,6 +35,15 @@ impl Sums {
             *error = before + 8.0 * f64::EPSILON * before + f64::EPSILON * value.abs() + 8.0 * f64::from_bits(1);
         }
         self
+    }
+
+    /// Each enclosed.
+    pub(crate) fn intervals(&self) -> Vec<Interval> {
+        let enclosed = self.value.iter().zip(&self.error).map(|(value, error)| match error.is_finite() {
+            true => Interval { lower: Down((value - error).next_down()), upper: Up((value + error).next_up()) },
+            false => Interval::ANY,
+        });
+        enclosed.collect()
     }
 
     /// `start + Σ entry·sum`, enclosed; of each sum the units from a place on. With `k` terms the products and sums are
