@@ -2,7 +2,7 @@
 
 use gcnproof::internals::bound::prepared::Prepared;
 use gcnproof::internals::problem::matrix::PatternRows;
-use gcnproof::internals::problem::network::Layer as NetworkLayer;
+use gcnproof::internals::problem::network::{Layer as NetworkLayer, Network};
 use gcnproof::internals::problem::slice::Slice;
 use gcnproof_verify::{Dense, Instance, Layer, Sparse, Term};
 
@@ -42,8 +42,13 @@ pub fn instance_of(prepared: &Prepared, node: usize, reference: usize, class: us
     (instance, nodes)
 }
 
+/// The layers of a network as its model has them, inside a slice.
+pub(crate) fn plain_layers(slice: &Slice, network: &Network) -> Vec<Layer> {
+    (1..network.depth()).zip(network.own_layers()).map(|(l, layer)| plain_layer(slice, l, layer)).collect()
+}
+
 /// Layer `l` of a network inside a slice.
-pub(crate) fn plain_layer(slice: &Slice, l: usize, layer: &NetworkLayer) -> Layer {
+fn plain_layer(slice: &Slice, l: usize, layer: &NetworkLayer) -> Layer {
     let (rows, columns) = (layer.inputs(), layer.outputs());
     let term = |k: usize| {
         let values = layer.weight.values()[k * rows * columns..][..rows * columns].to_vec();

@@ -20,6 +20,7 @@ use gcnproof_verify::{Flip, Form, Instance, Model, formulation, network, relaxat
 
 use crate::instance::instance_of;
 use crate::ranges;
+use crate::rows;
 use crate::settings::{measured, refuse, status};
 
 pub use crate::settings::Settings;
@@ -42,7 +43,8 @@ const SLACK: f64 = 1e-9;
 
 /// The numbers of some class pairs of a node, for its predicted class.
 pub fn pairs(certifier: &Certifier, settings: &Settings, node: usize, classes: &[usize]) -> Vec<PairRecord> {
-    if let Some(mut rows) = ranges::pairs(certifier, settings, node, classes) {
+    let changed = ranges::pairs(certifier, settings, node, classes);
+    if let Some(mut rows) = changed.or_else(|| rows::pairs(certifier, settings, node, classes)) {
         ours::conclude(&mut rows);
         return rows;
     }

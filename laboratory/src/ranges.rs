@@ -1,20 +1,18 @@
 //! Attributes that are moved within ranges: the problem of one target as plain data for `gcnproof-verify`, and the
 //! numbers of its class pairs.
 
-use std::time::Instant;
-
 use gcnproof::Ranges;
 use gcnproof::internals::bound::prepared::Prepared;
 use gcnproof::internals::certify::certifier::Certifier;
 use gcnproof::internals::problem::slice::Slice;
-use gcnproof_results::record::pair::{Measured, PairRecord};
+use gcnproof_results::record::pair::PairRecord;
 use gcnproof_run::ours;
 use gcnproof_verify::Dense;
-use gcnproof_verify::ranges::{RangeInstance, RangeModel, mixed_program};
-use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver};
+use gcnproof_verify::ranges::{RangeInstance, mixed_program};
 
-use crate::instance::plain_layer;
-use crate::settings::{Settings, measured, refuse, status};
+use crate::instance::plain_layers;
+use crate::mixed::ask_solvers;
+use crate::settings::Settings;
 
 /// The problem of a node; its objective is that of no pair. Nothing where attributes are flipped.
 pub fn range_instance(prepared: &Prepared, node: usize) -> Option<RangeInstance> {
@@ -35,10 +33,7 @@ pub fn range_instance(prepared: &Prepared, node: usize) -> Option<RangeInstance>
         };
     }
     Some(RangeInstance {
-        layers: (1..network.depth())
-            .zip(network.own_layers())
-            .map(|(l, layer)| plain_layer(&slice, l, layer))
-            .collect(),
+        layers: plain_layers(&slice, network),
         values,
         low,
         high,
@@ -55,47 +50,14 @@ pub(crate) fn pairs(
     node: usize,
     classes: &[usize],
 ) -> Option<Vec<PairRecord>> {
-    let mut instance = range_instance(certifier.prepared(), node)?;
+    let instance = range_instance(certifier.prepared(), node)?;
     let mut rows = ours::range_numbers(certifier, node, classes);
     let model = mixed_program(&instance);
-    for row in &mut rows {
-        row.cells = model.program.nonzeros() as u64;
-        if model.program.nonzeros() > settings.max_cells {
-            refuse(row, "too_large");
-            continue;
-        }
-        row.form = Some("compact".into());
-        instance.objective.fill(0.0);
-        instance.objective[row.reference as usize] += 1.0;
-        instance.objective[row.class as usize] -= 1.0;
-        let mut model = model.clone();
-        model.set_objective(&instance.objective);
-        ask_solvers(&instance, &model, settings, row);
-    }
+    let margin = |objective: &[f64], values: &[f64]| {
+        let moved = model.moved(&instance, values);
+        let instance = RangeInstance { objective: objective.to_vec(), ..instance.clone() };
+        instance.admits(&moved).then(|| instance.forward(&moved))
+    };
+    ask_solvers(&model.mixed, settings, &mut rows, instance.objective.len(), margin);
     Some(rows)
-}
-
-fn ask_solvers(instance: &RangeInstance, model: &RangeModel, settings: &Settings, row: &mut PairRecord) {
-    let (lp, limits) = (model.relaxed().program, Limits { seconds: settings.seconds });
-    let answer = Highs.solve(&lp, &limits);
-    row.set_lp_highs(measured(&answer));
-    if let Some(bound) = answer.review.safe_bound {
-        row.set_lp_safe_bound(Measured::new(Some(bound), "proved", answer.seconds));
-    }
-    if lp.nonzeros() <= settings.full_cells {
-        row.set_lp_good_lp(measured(&GoodLp.solve(&lp, &limits)));
-        row.set_lp_minilp(measured(&Minilp::default().solve(&lp, &limits)));
-        row.set_lp_clarabel(measured(&Clarabel::default().solve(&lp, &limits)));
-    }
-    if model.integers() > settings.max_integers {
-        row.set_milp(Measured::refused("too_large"));
-        return;
-    }
-    let start = Instant::now();
-    let answer = Highs.solve(&model.program, &Limits { seconds: settings.milp_seconds });
-    let moved = answer.values.as_ref().map(|values| model.moved(instance, values));
-    let margin = moved.filter(|moved| instance.admits(moved)).map(|moved| instance.forward(&moved));
-    row.milp_bound = answer.dual_bound.filter(|bound| bound.is_finite());
-    let value = answer.optimum().and(margin);
-    row.set_milp(Measured::new(value, status(answer.status), start.elapsed().as_secs_f64()));
 }

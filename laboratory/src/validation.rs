@@ -62,19 +62,6 @@ impl Validation<'_> {
     /// If a limit is none, nothing is drawn, or a file cannot be written.
     pub fn execute(&self) -> Result<Validated> {
         let settings = &self.settings;
-        if self.graph.normalisation().is_some() {
-            return Err(miette!(
-                help =
-                    "`certify` decides such graphs, and `check` its proofs; --binarize reads the attributes as 0 and 1",
-                "the rows of the attributes are divided by their sums, and solvers are compared on 0/1 attributes only"
-            ));
-        }
-        if self.graph.categories().is_some() {
-            return Err(miette!(
-                help = "`certify` decides such graphs, and `check` its proofs",
-                "the attributes of the graph are categories, and solvers are compared on 0/1 attributes only"
-            ));
-        }
         if let Err(error) = Problem::new(self.graph.clone(), self.network.clone(), self.budget.clone()) {
             return Err(miette!(
                 help = "solvers are compared on what `certify` decides about flips and moved attributes",

@@ -63,7 +63,8 @@
 //! ```
 //!
 //! Where edges are removed instead, [`edges`] has the problem, its brute force and its MILP; where attributes are
-//! numbers that are moved within ranges, [`ranges`] has the problem and its MILP. Where one attack is chosen
+//! numbers that are moved within ranges, [`ranges`] has the problem and its MILP, and [`rows`] where rows are divided by
+//! their sums or categories are replaced. Where one attack is chosen
 //! for all nodes, [`collective`] has brute force and the programs that bound it.
 //!
 //! # Whom to believe
@@ -92,12 +93,14 @@ pub mod formulation;
 mod instance;
 mod layer;
 mod matrix;
+mod mixed;
 pub mod network;
 pub mod program;
 pub mod random;
 pub mod ranges;
 pub mod reduction;
 pub mod relaxation;
+pub mod rows;
 pub mod safe;
 pub mod solver;
 mod validity;
@@ -106,5 +109,6 @@ pub use formulation::{Form, Model};
 pub use instance::{Flip, Instance};
 pub use layer::{Layer, Term};
 pub use matrix::{Dense, Sparse};
+pub use mixed::MixedModel;
 pub use program::Program;
 pub use validity::{InstanceError, Place};

@@ -13,6 +13,7 @@ mod histograms;
 mod measurement;
 mod medium;
 mod ranges;
+mod rows;
 mod terms;
 mod theorems;
 mod tightness;

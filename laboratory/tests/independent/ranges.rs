@@ -52,7 +52,7 @@ fn smallest_margins_are_those_of_the_mixed_program() {
         }
     }
     println!("{asked} pairs, {met} known up to the gap, {solved} solved by HiGHS, {broken} nodes broken");
-    assert!(asked > 60 && met * 100 >= asked * 60 && solved * 100 >= asked * 90 && broken > 5);
+    assert!(asked > 60 && met * 100 >= asked * 85 && solved * 100 >= asked * 90 && broken > 5);
 }
 
 /// No perturbation is below the smallest margin, and the program's instance is the network.
@@ -65,7 +65,7 @@ fn the_instance_is_the_network() {
         let logits = case.logits(&case.values);
         for (node, logits) in logits.iter().enumerate() {
             let mut instance = range_instance(certifier.prepared(), node).unwrap();
-            assert_eq!(mixed_program(&instance).program.validate(), Ok(()));
+            assert_eq!(mixed_program(&instance).mixed.program.validate(), Ok(()));
             (instance.objective[0], instance.objective[1]) = (1.0, -1.0);
             let margin = instance.forward(&instance.values);
             assert!((margin - (logits[0] - logits[1])).abs() < 1e-12 * (1.0 + margin.abs()), "seed {seed}");

@@ -2,6 +2,7 @@
 
 use crate::layer::Layer;
 use crate::matrix::Dense;
+use crate::mixed::Boxes;
 
 /// One target and one pair of classes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,12 +21,6 @@ pub struct RangeInstance {
     pub global_budget: usize,
     /// The coefficients of the logits in the margin.
     pub objective: Vec<f64>,
-}
-
-/// The smallest and the largest value of each number of a representation.
-pub(super) struct Boxes {
-    pub(super) lower: Dense,
-    pub(super) upper: Dense,
 }
 
 impl RangeInstance {
@@ -58,29 +53,9 @@ impl RangeInstance {
         self.objective.iter().zip(&hidden.values).map(|(c, logit)| c * logit).sum()
     }
 
-    /// Bounds of the pre-activations of all layers: in the first the tightest ones (docs/math.md (25.2)), above by
-    /// intervals. Plain f64, with room for its rounding.
-    pub(super) fn bounds(&self) -> Vec<Boxes> {
-        let mut all: Vec<Boxes> = Vec::new();
-        for (index, layer) in self.layers.iter().enumerate() {
-            let mut boxes = match all.last() {
-                None => self.first(layer),
-                Some(below) => {
-                    let activated = |of: &Dense| self.layers[index - 1].activated(of);
-                    let (lower, upper) =
-                        crate::bounds::interval_layer(layer, &activated(&below.lower), &activated(&below.upper));
-                    Boxes { lower, upper }
-                }
-            };
-            let room = |x: f64| 1e-9 * (1.0 + x.abs());
-            boxes.lower.values.iter_mut().for_each(|x| *x -= room(*x));
-            boxes.upper.values.iter_mut().for_each(|x| *x += room(*x));
-            all.push(boxes);
-        }
-        all
-    }
-
-    fn first(&self, layer: &Layer) -> Boxes {
+    /// The tightest bounds of the first pre-activations (docs/math.md (25.2)), in plain f64.
+    pub(super) fn first(&self) -> Boxes {
+        let layer = &self.layers[0];
         let base = layer.pre_activations(&self.values);
         let (mut lower, mut upper) = (base.clone(), base);
         for (row, links) in layer.links().iter().enumerate() {

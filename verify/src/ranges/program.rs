@@ -1,10 +1,10 @@
 //! The MILP of moved attributes, whose optimum is the smallest margin itself.
 //!
 //! A binary says of each entry whether it is changed (`c_n_d`); by how much (`d_n_d`) is a number between the ends of
-//! its range times that binary. A unit that may be on either side of 0 has an indicator with the big-M of its bounds.
-//! Without integrality the indicators leave the triangle of the unit: that is the LP.
+//! its range times that binary.
 
 use crate::matrix::Dense;
+use crate::mixed::{FirstLayer, MixedModel, unit_terms};
 use crate::program::Program;
 
 use super::instance::RangeInstance;
@@ -21,11 +21,9 @@ struct Entry {
 /// The program, and where the moves are in it.
 #[derive(Clone, Debug)]
 pub struct RangeModel {
-    /// Minimise the margin.
-    pub program: Program,
+    /// The program.
+    pub mixed: MixedModel,
     entries: Vec<Entry>,
-    /// The variables of the logits.
-    logits: Vec<usize>,
 }
 
 impl RangeModel {
@@ -39,75 +37,21 @@ impl RangeModel {
         }
         moved
     }
-
-    /// The same program without integrality: the LP.
-    pub fn relaxed(&self) -> RangeModel {
-        let mut relaxed = self.clone();
-        relaxed.program.variables.iter_mut().for_each(|variable| variable.integer = false);
-        relaxed
-    }
-
-    /// Asks about another pair of classes.
-    pub fn set_objective(&mut self, objective: &[f64]) {
-        for (&variable, &c) in self.logits.iter().zip(objective) {
-            self.program.variables[variable].objective = c;
-        }
-    }
-
-    /// How many variables have to be integers.
-    pub fn integers(&self) -> usize {
-        self.program.variables.iter().filter(|variable| variable.integer).count()
-    }
 }
-
-/// What a number of a representation is in the program: a variable, or nothing where it is always 0.
-type Inputs = Vec<Option<usize>>;
 
 /// The smallest margin as a program.
 pub fn mixed_program(instance: &RangeInstance) -> RangeModel {
     let mut program = Program::default();
     let entries = moves(instance, &mut program);
-    let columns = instance.values.columns;
+    let (layer, columns) = (&instance.layers[0], instance.values.columns);
     // What entries contribute beyond their own values.
-    let mut inputs: Inputs = vec![None; instance.values.rows * columns];
+    let mut inputs = vec![None; instance.values.rows * columns];
     entries.iter().for_each(|of| inputs[of.node * columns + of.attribute] = Some(of.shift));
-    let mut logits = Vec::new();
-    for (index, (layer, boxes)) in instance.layers.iter().zip(instance.bounds()).enumerate() {
-        let constant = match index {
-            0 => layer.pre_activations(&instance.values),
-            _ => layer.pre_activations(&Dense::zeros(layer.columns(), layer.inputs())),
-        };
-        let last = index + 1 == instance.layers.len();
-        let mut next: Inputs = Vec::new();
-        for (row, links) in layer.links().iter().enumerate() {
-            for unit in 0..layer.units() {
-                let (lower, upper) = (boxes.lower.at(row, unit), boxes.upper.at(row, unit));
-                let name = format!("{}_{row}_{unit}", index + 2);
-                // Wider than what can be, so that no optimum touches them.
-                let room = 1e-3 * (1.0 + lower.abs() + upper.abs());
-                let z = program.add_variable(format!("z_{name}"), lower - room, upper + room);
-                let mut terms = vec![(z, 1.0)];
-                for link in links {
-                    for input in 0..layer.inputs() {
-                        let variable = inputs[link.node * layer.inputs() + input];
-                        terms.extend(variable.map(|at| (at, -layer.coefficient(link, input, unit))));
-                    }
-                }
-                let constant = constant.at(row, unit);
-                program.add_row(format!("pre_{name}"), constant, constant, terms);
-                next.push(match () {
-                    () if last || layer.is_linear(unit) || lower >= 0.0 => Some(z),
-                    () if upper <= 0.0 => None,
-                    () => Some(activated(&mut program, z, [lower, upper], &name)),
-                });
-                logits.extend(last.then_some(z));
-            }
-        }
-        inputs = next;
-    }
-    let mut model = RangeModel { program, entries, logits };
-    model.set_objective(&instance.objective);
-    model
+    let constant = layer.pre_activations(&instance.values);
+    let first = FirstLayer { constant, terms: unit_terms(layer, &inputs), boxes: instance.first() };
+    let mut mixed = MixedModel::new(program, &instance.layers, first);
+    mixed.set_objective(&instance.objective);
+    RangeModel { mixed, entries }
 }
 
 /// Which entries are changed, and by how much; the budgets.
@@ -137,15 +81,4 @@ fn budget(program: &mut Program, name: String, entries: &[Entry], most: usize) {
     if entries.len() > most {
         program.add_row(name, f64::NEG_INFINITY, most as f64, entries.iter().map(|of| (of.changed, 1.0)));
     }
-}
-
-/// A unit that may be on either side of 0.
-fn activated(program: &mut Program, z: usize, [lower, upper]: [f64; 2], name: &str) -> usize {
-    let h = program.add_variable(format!("h_{name}"), 0.0, upper);
-    let on = program.add_variable(format!("on_{name}"), 0.0, 1.0);
-    program.variables[on].integer = true;
-    program.add_row(format!("above_{name}"), 0.0, f64::INFINITY, [(h, 1.0), (z, -1.0)]);
-    program.add_row(format!("off_{name}"), f64::NEG_INFINITY, 0.0, [(h, 1.0), (on, -upper)]);
-    program.add_row(format!("linear_{name}"), f64::NEG_INFINITY, -lower, [(h, 1.0), (z, -1.0), (on, -lower)]);
-    h
 }
