@@ -510,7 +510,6 @@ impl Session<'_> {
         if self.checker.statement.network.depth() > 3
             || self.checker.exact_only
             || self.checker.has_stated_bounds()
-            || !path.decided.rows.is_empty()
             || self.slice.nodes(1).iter().any(many)
         {
             return Ok(false);

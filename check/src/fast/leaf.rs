@@ -80,8 +80,7 @@ impl<'a> FastTarget<'a> {
     }
 
     /// Expands a short leaf and bounds what it shows. With `only_sign` the prices may be any that make the bound
-    /// positive. Where rows are normalised, there must be one hidden layer, and the path
-    /// must not limit what is added to a row or removed from it.
+    /// positive. Where rows are normalised, there must be one hidden layer.
     pub(crate) fn attempt(&mut self, objective: &[(u32, i8)], path: &Path, short: &Short, only_sign: bool) -> Attempt {
         let Some((mut hints, total, step)) = self.relaxed(objective, path, short) else {
             return Attempt::Empty(Box::new(self.without_lines(path)));

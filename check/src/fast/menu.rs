@@ -9,9 +9,9 @@ use crate::statement::{Decided, Link};
 const ROW: u64 = 256;
 const LOOK: u64 = 16;
 
-/// `L(1)`, `L(2)`, … of a row, from above.
+/// `L(1)`, `L(2)`, … of a row, from above; none where no such number of flips can be made.
 #[derive(Clone, Debug)]
-pub(crate) struct Menu(Vec<Up>);
+pub(crate) struct Menu(Vec<Option<Up>>);
 
 /// What single flips of a row lose, and what it loses as a whole, from above.
 pub(super) struct RowFlips {
@@ -21,6 +21,8 @@ pub(super) struct RowFlips {
     removals: Vec<Up>,
     /// `f(B)` and `f(−B)` of the sum of the weights of all attributes that the row has.
     whole: [Up; 2],
+    /// How many attributes are added and removed, at least and at most.
+    limits: [[usize; 2]; 2],
 }
 
 /// A row, and the size of what its menu is multiplied by.
@@ -29,12 +31,16 @@ pub(super) struct MenuPart<'a> {
     pub(super) menu: &'a Menu,
     /// Flips that may be made in the row.
     pub(super) left: usize,
+    /// Flips that must be made in it, which cost nothing more.
+    pub(super) reserved: usize,
+    /// Or may the row be left as it is all the same?
+    pub(super) forced: bool,
 }
 
 impl Menu {
     /// Of a row with `own` attributes, for up to `most` flips: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the largest)`.
     fn new(own: usize, flips: &RowFlips, most: usize, scale: impl Fn(usize) -> Stored) -> Menu {
-        let RowFlips { additions, removals, whole } = flips;
+        let RowFlips { additions, removals, whole, limits } = flips;
         let sums = |list: &[Up]| {
             let mut sums = vec![Up::ZERO];
             list.iter().for_each(|x| sums.push(sums[sums.len() - 1].plus(*x)));
@@ -56,61 +62,95 @@ impl Menu {
         let rescaled: Vec<(Stored, Up)> = rescaled.collect();
         let exactly = |k: usize| {
             let ways = k.saturating_sub(removals.len())..=k.min(additions.len());
+            let within = |count: usize, [least, most]: [usize; 2]| (least..=most).contains(&count);
+            let ways = ways.filter(|&a| within(a, limits[0]) && within(k - a, limits[1]));
             let losses = ways.map(|a| {
                 let (scale, lost) = rescaled[removals.len() + a - (k - a)];
                 lost.plus(added[a].plus(removed[k - a]).times(scale))
             });
-            losses.reduce(Up::most).unwrap_or(Up::ZERO)
+            losses.reduce(Up::most)
         };
         Menu((1..=most.min(additions.len() + removals.len())).map(exactly).collect())
     }
 }
 
+/// A part of the least concave function that is nowhere below the losses of a row; about.
+struct Segment {
+    from: usize,
+    to: usize,
+    /// Where it begins.
+    start: Rough,
+    rate: Rough,
+}
+
 impl MenuPart<'_> {
     /// `L(1)`, `L(2)`, …: those of fewer flips do not depend on how many may be made.
-    fn losses(&self) -> &[Up] {
-        &self.menu.0[..self.menu.0.len().min(self.left)]
+    fn losses(&self) -> impl Iterator<Item = (usize, Up)> {
+        (1..).zip(&self.menu.0).take(self.left).filter_map(|(k, loss)| Some((k, (*loss)?)))
     }
 
-    /// `max(0, max_k (factor·L(k) − price·k))`.
-    fn above(&self, price: Stored) -> Up {
-        let paid = |k: usize| Down::from(price).times(Stored::count(k));
-        let left = (1..).zip(self.losses()).map(|(k, loss)| loss.times(self.factor).minus(paid(k)));
-        left.fold(Up::ZERO, Up::most)
-    }
-
-    /// The slopes of the least concave function that is 0 at 0 and nowhere below `factor·L`, with their lengths, while they are
-    /// positive; about.
-    fn rates(&self, rates: &mut Vec<(Rough, usize)>) {
-        let (mut at, mut reached, losses) = (0, Rough::ZERO, self.losses());
-        loop {
-            let rest = losses.iter().enumerate().skip(at);
-            let rates_from = rest.map(|(place, loss)| ((loss.rough() - reached).part(place + 1 - at), place + 1));
-            let best = rates_from.fold((Rough::ZERO, at), |best, next| if next.0 > best.0 { next } else { best });
-            if best.1 == at {
-                return;
+    /// `max_k (factor·L(k) − price·(k − reserved)₊)`; none where flips must be made that cannot be.
+    fn above(&self, price: Stored) -> Option<Up> {
+        let paid = |k: usize| Down::from(price).times(Stored::count(k.saturating_sub(self.reserved)));
+        let own = self.losses().map(|(k, loss)| loss.times(self.factor).minus(paid(k)));
+        let mut best = own.reduce(Up::most);
+        if !self.forced {
+            best = Some(best.unwrap_or(Up::ZERO).positive_part());
+            // The core pays from a point of the concave function on, which need not be a loss.
+            let crossed = self.segments().into_iter().find(|of| of.from < self.reserved && self.reserved < of.to);
+            if let Some(of) = crossed {
+                let value = of.start + of.rate * Rough::from(Stored::count(self.reserved - of.from));
+                best = best.map(|best| best.most(Up::from(value.price()).times(self.factor)));
             }
-            rates.push((best.0 * self.factor.into(), best.1 - at));
-            (at, reached) = (best.1, losses[best.1 - 1].rough());
+        }
+        best
+    }
+
+    /// The least concave function, from 0 flips on or from those that must be made, while it rises.
+    fn segments(&self) -> Vec<Segment> {
+        let losses: Vec<(usize, Rough)> = self.losses().map(|(k, loss)| (k, loss.rough())).collect();
+        let base = losses.iter().find(|(k, _)| self.forced && *k == self.reserved);
+        let (mut from, mut start) = base.copied().unwrap_or((0, Rough::ZERO));
+        let mut segments = Vec::new();
+        loop {
+            let rates =
+                losses.iter().filter(|(k, _)| *k > from).map(|&(k, loss)| ((loss - start).part(k - from), k, loss));
+            let first = (Rough::ZERO, from, start);
+            let (rate, to, end) = rates.fold(first, |best, next| if next.0 > best.0 { next } else { best });
+            if to == from {
+                return segments;
+            }
+            segments.push(Segment { from, to, start, rate });
+            (from, start) = (to, end);
         }
     }
 }
 
-/// Rule 1 for whole rows: not below what `count` flips of them lose. Any price gives a bound; the one at which the rows would
-/// make about so many flips gives the best.
-pub(super) fn lost_by_rows(parts: &[MenuPart], count: usize) -> Up {
-    let mut rates = Vec::new();
-    parts.iter().for_each(|part| part.rates(&mut rates));
+/// Rule 1 for whole rows: not below what `left` flips of them lose, those included that must be made; none where these cannot be. Any
+/// price gives a bound; the one at which the rows would make about so many flips gives the best.
+pub(super) fn lost_by_rows(parts: &[MenuPart], left: usize) -> Option<Up> {
+    let mut rates: Vec<(Rough, usize)> = Vec::new();
+    for part in parts {
+        let beyond = |flips: usize| flips.max(part.reserved);
+        let segments = part.segments().into_iter();
+        rates.extend(segments.map(|of| (of.rate * part.factor.into(), beyond(of.to) - beyond(of.from))));
+    }
     rates.sort_unstable_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
     let all = rates.iter().fold(0, |sum: usize, rate| sum.saturating_add(rate.1));
     let mut made = 0;
     let last = rates.iter().find(|(_, length)| {
         made += length;
-        made >= count
+        made >= left
     });
-    let price = last.filter(|_| all > count).map_or(Stored::ZERO, |rate| rate.0.price());
-    let paid = Up::from(price).many(count);
-    parts.iter().fold(paid, |total, part| total.plus(part.above(price)))
+    let price = last.filter(|_| all > left).map_or(Stored::ZERO, |rate| rate.0.price());
+    let paid = Up::from(price).many(left);
+    parts.iter().try_fold(paid, |total, part| Some(total.plus(part.above(price)?)))
+}
+
+/// How many attributes free flips may add to a row and remove from it.
+fn limits(decided: &Decided, node: u32) -> [[usize; 2]; 2] {
+    // Where the flips made are too many, the path has no perturbations.
+    decided.row_limits(node).flatten().unwrap_or([[0, usize::MAX]; 2])
 }
 
 /// The largest of a list, the largest first.
@@ -182,15 +222,15 @@ impl Rows<'_> {
         let additions = absent.take(left).map(|d| change(d, true)).collect();
         let removals = present.iter().filter(|&&d| free(d, true)).map(|&d| change(d, false)).collect();
         let whole = if upward { [sum.upper, (-sum).upper] } else { [(-sum).upper, sum.upper] };
-        let flips = RowFlips { additions, removals: largest(removals, left), whole };
+        let flips = RowFlips { additions, removals: largest(removals, left), whole, limits: limits(decided, n) };
         Menu::new(own, &flips, left, |count| self.network.exact.entry(count))
     }
 }
 
 impl FastLosses<'_> {
-    /// Rule 6 for normalised rows: not below what an admissible set of free flips loses. No limits of rows may be decided.
+    /// Rule 6 for normalised rows: not below what an admissible set of free flips loses.
     pub(super) fn of_rows(&self, rows: &Rows) -> Up {
-        let count = self.decided.left_in_all(self.budget).unwrap_or(0);
+        let left = self.decided.left_in_all(self.budget).unwrap_or(0);
         let steep: Vec<_> = (0..self.lines.len()).map(|m| self.steep(m)).collect();
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
         let mut menus = Vec::new();
@@ -206,13 +246,20 @@ impl FastLosses<'_> {
             let removals = attributes.iter().filter(|&&d| free(d)).map(|&d| slopes.loss_of(self.network.row(d), true));
             let (own, sums) = rows.base(row.node, self.decided);
             let whole = [false, true].map(|present| slopes.loss_of_sums(&sums, present));
-            let flips = RowFlips { additions, removals: largest(removals.collect(), row.left), whole };
+            let (removals, limits) = (largest(removals.collect(), row.left), limits(self.decided, row.node));
+            let flips = RowFlips { additions, removals, whole, limits };
             step(ROW + 4 * ((flips.additions.len() + 1) * (flips.removals.len() + 1)) as u64);
-            menus.push(Menu::new(own, &flips, row.left, |count| self.network.exact.entry(count)));
+            let menu = Menu::new(own, &flips, row.left, |count| self.network.exact.entry(count));
+            menus.push((menu, self.decided.least(row.node)));
         }
-        let part = |menu| MenuPart { factor: Stored::ONE, menu, left: usize::MAX };
-        let parts: Vec<MenuPart> = menus.iter().map(part).collect();
-        lost_by_rows(&parts, count)
+        let parts = menus.iter().map(|(menu, reserved)| {
+            let (factor, reserved) = (Stored::ONE, *reserved);
+            MenuPart { factor, menu, left: usize::MAX, reserved, forced: reserved > 0 }
+        });
+        let parts: Vec<MenuPart> = parts.collect();
+        // Flips that must be made elsewhere lose nothing.
+        let reserved = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.reserved));
+        lost_by_rows(&parts, left.saturating_sub(reserved)).unwrap_or(Interval::ANY.upper)
     }
 
     /// What adding attributes to a row loses, the largest first: as many as may be made together. What gains counts as 0.

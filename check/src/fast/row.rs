@@ -278,7 +278,8 @@ impl<'a> Rows<'a> {
     /// Everything about node `m`. The decided flips must not exceed the budget.
     pub(crate) fn row(&self, m: u32, decided: &Decided) -> Arc<NodeUnits> {
         let fixed = |link: &Link| decided.fixed_in(link.at).next().is_some();
-        let untouched = decided.flipped.is_empty() && !self.links(m).iter().any(fixed);
+        let free = decided.flipped.is_empty() && decided.rows.is_empty();
+        let untouched = free && !self.links(m).iter().any(fixed);
         if untouched {
             self.rows[m as usize].get_or_init(|| Arc::new(self.compute(m, &Decided::default()))).clone()
         } else {
@@ -321,21 +322,24 @@ impl<'a> Rows<'a> {
                 [link] => self.menus(link.at, decided),
                 _ => Arc::new(self.unit_menus(pair, decided)),
             };
-            Some((pair, left, menus))
+            Some((pair, left, decided.least(pair[0].at), menus))
         });
         let rows: Vec<_> = rows.collect();
-        let total = decided.left_in_all(self.budget).unwrap_or(0);
+        // What must be flipped anywhere is taken from the budget; a row in which it must may count as it is.
+        let total = decided.left_in_all(self.budget).unwrap_or(0).saturating_sub(decided.least_in_all());
         let reach = |unit: usize, direction: usize| {
-            let parts = rows.iter().map(|(pair, left, menus)| match pair {
-                [link] => {
-                    // Through a negative entry a rise of what is sent arrives as a fall.
-                    let way = if link.entry.is_positive() { direction } else { 1 - direction };
-                    let menu = &menus[link.part(width).start + unit][way];
-                    MenuPart { factor: link.entry.size(), menu, left: *left }
-                }
-                _ => MenuPart { factor: Stored::ONE, menu: &menus[unit][direction], left: *left },
+            let parts = rows.iter().map(|(pair, left, reserved, menus)| {
+                let (factor, menu) = match pair {
+                    [link] => {
+                        // Through a negative entry a rise of what is sent arrives as a fall.
+                        let way = if link.entry.is_positive() { direction } else { 1 - direction };
+                        (link.entry.size(), &menus[link.part(width).start + unit][way])
+                    }
+                    _ => (Stored::ONE, &menus[unit][direction]),
+                };
+                MenuPart { factor, menu, left: *left, reserved: *reserved, forced: false }
             });
-            lost_by_rows(&parts.collect::<Vec<_>>(), total)
+            lost_by_rows(&parts.collect::<Vec<_>>(), total).unwrap_or(Interval::ANY.upper)
         };
         NodeUnits {
             value: self.value(m, decided),
@@ -349,7 +353,7 @@ impl<'a> Rows<'a> {
 
     fn menus(&self, n: u32, decided: &Decided) -> Arc<Vec<[Menu; 2]>> {
         match self.menus.get(n as usize) {
-            Some(known) if decided.fixed_in(n).next().is_none() => {
+            Some(known) if decided.fixed_in(n).next().is_none() && decided.row_limits(n).is_none() => {
                 known.get_or_init(|| Arc::new(self.column_menus(n, &Decided::default()))).clone()
             }
             _ => Arc::new(self.column_menus(n, decided)),
