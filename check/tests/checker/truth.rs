@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 /// Grown trees: a true claim is proved, a false one never.
 #[test]
 fn trees_prove_exactly_what_is_true() {
-    let counts = (0..3_000u64)
+    let counts = (0..1_500u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed);
@@ -37,14 +37,14 @@ fn trees_prove_exactly_what_is_true() {
     println!(
         "{proved} proved ({with_units} with unit splits, {with_flips} with flip splits), {refused} refused, {not_in_time} out of rounds"
     );
-    assert!(proved > 600 && with_units > 45 && with_flips > 75 && refused > 600, "{counts:?}");
+    assert!(proved > 300 && with_units > 22 && with_flips > 37 && refused > 300, "{counts:?}");
     assert!(not_in_time < 60, "{counts:?}");
 }
 
 /// Arbitrary admissible multipliers: never a false claim.
 #[test]
 fn any_admissible_multipliers_give_a_valid_bound() {
-    let accepted: usize = (0..8_000u64)
+    let accepted: usize = (0..4_000u64)
         .into_par_iter()
         .map(|seed| {
             let mut random = Random::new(seed + 1_000_000);
@@ -62,7 +62,7 @@ fn any_admissible_multipliers_give_a_valid_bound() {
         })
         .sum();
     println!("{accepted} accepted");
-    assert!(accepted > 1_200);
+    assert!(accepted > 600);
 }
 
 /// Witnesses: accepted exactly if their margin is not positive, and ties are told from breaks.
