@@ -72,5 +72,5 @@ pub use rounding::usual_error;
 pub use statement::{Decided, Statement, matrix_digest};
 pub use verdict::{Fault, Reason, Verdict};
 pub use verified::{
-    ClaimSide, EdgeAnswer, EdgeJudge, Judge, SideBySide, Told, find_program, verify, verify_collective,
+    ClaimSide, EdgeAnswer, EdgeJudge, Judge, RangeJudge, SideBySide, Told, find_program, verify, verify_collective,
 };

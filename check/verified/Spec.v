@@ -99,6 +99,11 @@ Definition recategorised (P : problem) (G : grouping) (Y : Z -> Z -> bool) : Pro
 
 Definition by_categories (P : problem) (G : grouping) (X : rows) : Prop := exists Y, recategorised P G Y /\ X = numbers Y.
 
+(* Attributes that are numbers. The attacker moves entries of the rows x within ranges: admissible ones, for the budgets of P (whose own attributes
+   play no part); every other entry stays what it is. *)
+Definition by_ranges (P : problem) (x low high : rows) (X : rows) : Prop :=
+  exists C, admissible P C /\ (forall n d, In (n, d) C -> low n d <= X n d <= high n d) /\ (forall n d, ~ In (n, d) C -> X n d == x n d).
+
 (* One attack for the whole graph: admissible flips, in the rows of at most so many nodes where that is limited. It breaks the prediction
    of node t, if that counts, if afterwards the logit of another class is at least as large. *)
 Definition attack (P : problem) (most : option Z) (F : list flip) : Prop :=

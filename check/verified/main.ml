@@ -1,9 +1,9 @@
 (* The program: reads a statement and proofs from standard input, has them judged by the extracted checker, says what became of each.
 
-   Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
+   Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
-   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes` or `claim_holds` said. Hints, trees, share lines, prices
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
@@ -31,12 +31,17 @@ let many w read = List.init (int w) (fun _ -> read w)
 let expect name w = if word w <> name then wrong ("'" ^ name ^ "' is missing")
 let headed name = let w = words (read_line ()) in expect name w; w
 let array count read = Array.init count (fun _ -> read ())
+(* A mantissa and an exponent of 2. *)
+type dyadic = N.t * int
+let dyadic w : dyadic = let m = big w in let text = word w in match int_of_string_opt text with Some e -> (m, e) | None -> wrong ("'" ^ text ^ "' is no exponent")
 let at list i = if N.fits_int i && N.sign i >= 0 && N.to_int i < Array.length list then Some list.(N.to_int i) else None
 
 (* The statement, floats still as their bits. An operator is stated row by row, or follows from the edges by a rule. *)
 type operator = Stated of (int * N.t) list array | Follows of string
 type candidates = All | Within of int | Listed of (int * int) list
 type changes = { most : N.t; one_way : bool; removes : bool; inserts : bool; keep_one : bool; kept : (int * int) list; candidates : candidates }
+type limits = Around of dyadic | Between of (dyadic * dyadic) array (* the ranges of attributes: so far from each entry, or from here to there *)
+type moves = { limits : limits; values : (int * N.t) list array option } (* the entries that are not 0, where attributes are numbers *)
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
 type statement = {
   nodes : int; attributes : int; targets : int; (* rows of logits that are classified: nodes, or graphs *)
@@ -46,6 +51,7 @@ type statement = {
   categories : int array option; (* the group of each attribute, -1 where it is in none *)
   labels : int option array option; (* the class to keep: predicted, or these *)
   changes : changes option; (* where edges are changed: which, and how many *)
+  moves : moves option; (* where attributes are moved: within which ranges *)
   attack : (N.t option * bool array) option } (* one attack for the whole graph: in so many rows, on predictions of these nodes *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
@@ -68,7 +74,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 7" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 8" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -119,19 +125,20 @@ let statement () =
     if Array.length each <> nodes then wrong "not one local budget for each node";
     each in
   let frozen = Array.make attributes false in
-  let total, direction, each, categories, changes = match word w with
+  let read_frozen () = List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen")) in
+  let total, direction, each, categories, changes, moves = match word w with
     | "budget" ->
         let total = big w in
         let direction = word w in
         if not (List.mem direction ["both"; "add"; "remove"]) then wrong "an unknown direction";
         let each = each () in
-        List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen"));
+        read_frozen ();
         let group w = match word w with "-" -> -1 | text -> (match int_of_string_opt text with Some g when g >= 0 -> g | _ -> wrong "a group is no number") in
         let categories = match all group (headed "groups") with
           | [] -> None
           | list when List.length list = attributes && direction = "both" -> Some (Array.of_list list)
           | _ -> wrong "not one group for each attribute, or a direction" in
-        (total, direction, each, categories, None)
+        (total, direction, each, categories, None, None)
     | "edges" ->
         let most = big w in
         let one_way = word_of ["directed", true; "undirected", false] w in
@@ -145,8 +152,24 @@ let statement () =
           | "within" -> Within (int w)
           | "listed" -> Listed (all pair w)
           | _ -> wrong "unknown candidates" in
-        (N.zero, "both", each, None, Some { most; one_way; removes; inserts; keep_one; kept; candidates })
-    | _ -> wrong "neither a budget of flips nor one of edges" in
+        (N.zero, "both", each, None, Some { most; one_way; removes; inserts; keep_one; kept; candidates }, None)
+    | "ranges" ->
+        let total = big w in
+        let each = each () in
+        read_frozen ();
+        let w = headed "limits" in
+        let limits = match word w with
+          | "epsilon" -> Around (dyadic w)
+          | "between" -> Between (Array.init attributes (fun _ -> let low = dyadic w in (low, dyadic w)))
+          | _ -> wrong "unknown limits" in
+        if not (is_end w) then wrong "there are too many limits";
+        let value w = let d = int w in if d >= attributes then wrong "an attribute is out of range"; (d, bits w) in
+        let values = match word (headed "values") with
+          | "entries" -> None
+          | "given" -> Some (array nodes (fun () -> all value (words (read_line ()))))
+          | _ -> wrong "unknown values" in
+        (total, "both", each, None, None, Some { limits; values })
+    | _ -> wrong "no budget of flips, of edges or of moved attributes" in
   (* The float nearest to 1 / max(c, 1). *)
   let shares = match word (headed "rows") with
     | "plain" -> None
@@ -164,10 +187,10 @@ let statement () =
         let most = if kind = "rows" then Some (big w) else None in
         let named = Array.make nodes false in
         List.iter (fun n -> if n >= nodes then wrong "a node is out of range"; named.(n) <- true) (all int w);
-        if batch <> None || shares <> None || categories <> None || changes <> None then wrong "one attack on graphs, categories, divided rows or edges";
+        if batch <> None || shares <> None || categories <> None || changes <> None || moves <> None then wrong "one attack on graphs, categories, divided rows, edges or ranges";
         Some (most, named)
     | _ -> wrong "an unknown attack" in
-  { nodes; attributes; targets; present; neighbours; batch; operators; layers; total; each; direction; frozen; shares; categories; labels; changes; attack }
+  { nodes; attributes; targets; present; neighbours; batch; operators; layers; total; each; direction; frozen; shares; categories; labels; changes; moves; attack }
 
 let has s n d = Char.code (Bytes.get s.present.(n) (d lsr 3)) land (1 lsl (d land 7)) <> 0
 let in_range i count = N.fits_int i && (let i = N.to_int i in i >= 0 && i < count)
@@ -221,6 +244,11 @@ let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
 let least_exponent bits = if N.sign (mantissa bits) = 0 then 0 else N.to_int (exponent bits) + tail (mantissa bits)
 let finest list = Array.fold_left (fun least x -> min least (least_exponent x)) 0 list
 
+let finest_dyadic least ((m, e) : dyadic) = if N.sign m = 0 then least else min least (e + tail m)
+let finest_moves m =
+  let ends = match m.limits with Around x -> finest_dyadic 0 x | Between list -> Array.fold_left (fun least (low, high) -> finest_dyadic (finest_dyadic least low) high) 0 list in
+  Array.fold_left (List.fold_left (fun least (_, x) -> min least (least_exponent x))) ends (Option.value m.values ~default:[||])
+
 let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | None -> wrong "a float is not finite"
 
 (* The layers of the integer network, the last one first, and the scale of every representation from the second on. `finest_of` and `term` are of an operator: the
@@ -228,6 +256,8 @@ let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | Non
 let scaled_layers s finest_of term layer_of =
   let scales = Array.make (List.length s.layers + 2) 0 in
   Option.iter (fun shares -> scales.(1) <- - finest shares) s.shares;
+  (* Room for values at which ranges are split, and for bounds that are rounded. *)
+  Option.iter (fun moves -> scales.(1) <- 64 + max scales.(1) (- finest_moves moves)) s.moves;
   let layer number (l : stored) =
     let a = - Array.fold_left (fun least k -> min least (finest_of s.operators.(k))) 0 l.operators in
     let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
@@ -235,7 +265,7 @@ let scaled_layers s finest_of term layer_of =
     let below = scales.(number) in
     let w = max w (b - below - a) in
     (* Room for prices between the multiples of what layer 1 consists of. *)
-    let w = if number = 1 && s.changes = None then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
+    let w = if number = 1 && s.changes = None && s.moves = None then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
     scales.(number + 1) <- below + a + w;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
@@ -295,14 +325,30 @@ let edge_network s (c : changes) =
 (* What the first layer reads, in integers. *)
 let read_rows s scale =
   let counts = Array.init s.nodes (fun n -> List.length (List.filter (has s n) (List.init s.attributes (fun d -> d)))) in
-  let shares = Option.map (Array.map (integer scale)) s.shares in
+  let shares = Option.map (Array.map (integer scale)) s.shares and one = integer scale (reciprocal N.one) in
   fun n d ->
     if not (in_range n s.nodes && in_range d s.attributes && has s (N.to_int n) (N.to_int d)) then N.zero
-    else match shares with None -> N.one | Some shares -> shares.(counts.(N.to_int n))
+    else match shares with None -> one | Some shares -> shares.(counts.(N.to_int n))
+
+(* Where attributes are moved: what the first layer reads, and from where to where each entry may be moved, in integers. *)
+let range_rows s m scale =
+  let whole ((mantissa, e) : dyadic) = if e + scale >= 0 then N.shift_left mantissa (e + scale) else
+    let z = N.shift_right mantissa (- (e + scale)) in if N.equal (N.shift_left z (- (e + scale))) mantissa then z else wrong "a limit is no integer" in
+  (* Each row is computed when it is first asked for. *)
+  let each_row of_row outside =
+    let rows = Array.init s.nodes (fun n -> lazy (of_row n)) in
+    fun n d -> if in_range n s.nodes && in_range d s.attributes then (Lazy.force rows.(N.to_int n)).(N.to_int d) else outside in
+  let read = match m.values with
+    | None -> let read = read_rows s scale in each_row (fun n -> Array.init s.attributes (fun d -> read (N.of_int n) (N.of_int d))) N.zero
+    | Some rows -> each_row (fun n -> let row = Array.make s.attributes N.zero in List.iter (fun (d, x) -> row.(d) <- integer scale x) rows.(n); row) N.zero in
+  let moves = match m.limits with
+    | Around x ->
+        let x = whole x in
+        each_row (fun n -> Array.init s.attributes (fun d -> let v = read (N.of_int n) (N.of_int d) in (N.sub v x, N.add v x))) (N.neg x, x)
+    | Between list -> let list = Array.map (fun (low, high) -> (whole low, whole high)) list in fun _ d -> Option.value (at list d) ~default:(N.zero, N.zero) in
+  (read, moves)
 
 (* From here on nothing needs to be right. Numbers of hints are mantissas and exponents. *)
-type dyadic = N.t * int
-let dyadic w : dyadic = let m = big w in let text = word w in match int_of_string_opt text with Some e -> (m, e) | None -> wrong ("'" ^ text ^ "' is no exponent")
 let up ((m, e) : dyadic) scale = let e = e + scale in if e >= 0 then N.shift_left m e else N.neg (N.shift_right (N.neg m) (- e))
 let id w = N.of_int (int w)
 
@@ -435,6 +481,32 @@ let edge_claim w = match word w with
   | "witness" -> let other = id w in LosesClass (other, many w (fun w -> let i = id w in (i, id w)))
   | other -> wrong ("'" ^ other ^ "' is no claim")
 
+(* Proofs about moved attributes. Objectives are times 2^64, so that slopes hardly lose by being rounded. *)
+let room_of_slopes = 64
+let range_lines scales w =
+  let list w = many w (fun w -> let l = id w in let n = id w in let j = id w in ((l, n, j), dyadic w)) in
+  let table list = let t = Hashtbl.create 64 in List.iter (fun (k, x) -> Hashtbl.replace t k x) list; t in
+  let slopes = table (list w) in
+  let prices = table (list w) in
+  let top = Array.length scales - 1 in
+  let at_layer l = let l = N.to_int l in if l < Array.length scales then room_of_slopes + scales.(top) - scales.(l) else 0 in
+  { slope_at = (fun l n j -> Option.map (fun (m, e) -> (N.shift_left m (max e 0), N.shift_left N.one (max (- e) 0))) (Hashtbl.find_opt slopes (l, n, j)));
+    price_at = (fun l n j -> match Hashtbl.find_opt prices (l, n, j) with Some x -> up x (at_layer l) | None -> N.zero) }
+let rec range_tree scales w = match word w with
+  | "L" -> Lines (range_lines scales w)
+  | "U" -> let l = id w in let n = id w in let j = id w in let first = range_tree scales w in UnitSplit (l, n, j, first, range_tree scales w)
+  | "E" -> let n = id w in let d = id w in let first = range_tree scales w in EntrySplit ((n, d), first, range_tree scales w)
+  | "V" -> let n = id w in let d = id w in let v = up (dyadic w) scales.(1) in let first = range_tree scales w in ValueSplit ((n, d), v, first, range_tree scales w)
+  | other -> wrong ("'" ^ other ^ "' is no part of a tree")
+let range_claim scales w = match word w with
+  | "robust" -> Keeps (N.shift_left N.one room_of_slopes, many w (fun w -> let other = id w in (other, range_tree scales w)))
+  | "witness" ->
+      let other = id w in
+      let entries = many w (fun w -> let n = id w in let d = id w in ((n, d), dyadic w)) in
+      let more = List.fold_left (fun least (_, x) -> need scales.(1) least x) 0 entries in
+      Moved (other, N.shift_left N.one more, List.map (fun (f, x) -> (f, up x (scales.(1) + more))) entries)
+  | other -> wrong ("'" ^ other ^ "' is no claim")
+
 let () =
   (* Most of what is allocated is of no use a moment later. *)
   Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 23; space_overhead = 400 };
@@ -517,9 +589,24 @@ let () =
         | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
             | Some (prepared, p) -> each_node prepared p
             | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
-    let answer = match s.changes with
-      | None -> by_flips ()
-      | Some changes ->
+    let by_ranges scales prepared w =
+      expect "node" w;
+      let node, reference = node w in
+      if not (label_is node reference) then wrong "the class is not the label";
+      let claim = range_claim scales w in
+      ended w;
+      match judge_ranges prepared (s.labels = None) (N.of_int node) (N.of_int reference) claim with
+      | Some verdict -> called verdict
+      | None -> "rejected" in
+    let answer = match s.changes, s.moves with
+      | None, None -> by_flips ()
+      | None, Some moves ->
+          let net, scales = network s in
+          let read, limits = range_rows s moves scales.(1) in
+          (match prepare_ranges net classes (problem s) read limits with
+           | Some prepared -> by_ranges scales prepared
+           | None -> wrong "there are no layers")
+      | Some changes, _ ->
           let net, scales = edge_network s changes in
           (match prepare_edges net classes (edge_problem s changes) (read_rows s scales.(1)) with
            | Some prepared -> by_edges prepared

@@ -221,7 +221,8 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let mut records = Vec::new();
             for part in 0..20 {
                 let (case, truths) = ranges::generate::generate(settings.seed, number * 20 + part);
-                records.extend(ranges::look::look(&case, &truths, &mut random, counts.area(area)));
+                let verified = settings.verified.as_deref();
+                records.extend(ranges::look::look(&case, &truths, verified, &mut random, counts.area(area)));
                 if stopped() {
                     break;
                 }

@@ -107,7 +107,7 @@ impl<'a> Written<'a> {
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let (graph, edges) = (self.graph, &self.header.edges);
         let nodes = graph.attributes.rows;
-        text::graph(graph, graph.attributes.columns, to)?;
+        text::graph(graph, graph.attributes.columns, Some(&graph.attributes), to)?;
         writeln!(to, "operators {}", self.operators.len())?;
         for operator in &self.operators {
             match operator {

@@ -5,6 +5,7 @@ mod collective;
 mod edges;
 mod process;
 mod program;
+mod ranges;
 mod side;
 mod text;
 
@@ -19,7 +20,7 @@ use crate::checker::Checker;
 use crate::edges::{EdgeLine, format::NodeProof as EdgeNodeProof};
 use crate::file::{Options, Stated, Stop, Summary, read_header};
 use crate::format::lines::Lines;
-use crate::format::{BoundsLine, Line, NodeProof};
+use crate::format::{BoundsLine, Line, NodeProof, RangeNodeProof};
 use crate::statement::Statement;
 use crate::verdict::Verdict;
 use collective::Asked;
@@ -28,6 +29,7 @@ use edges::MOST_SETS;
 pub use edges::{EdgeAnswer, EdgeJudge};
 pub use process::find_program;
 pub use program::Judge;
+pub use ranges::RangeJudge;
 use side::{Answer, NOT_ACCEPTED, side_by_side};
 pub use side::{ClaimSide, SideBySide};
 
@@ -54,11 +56,24 @@ pub fn verify(
     })?;
     let header = match header {
         Stated::Flips(header) if header.ranges.is_some() => {
-            return Err(format!(
-                "{}: the verified checker knows flips of attributes and changes of edges, and these proofs are about attributes moved within \
-                 ranges: check them without --verified",
-                proofs.display()
-            ));
+            let mut chosen = choose(&summary.verdicts, sample);
+            let mut claims: Vec<RangeNodeProof> = Vec::new();
+            each_line(&mut lines, |bytes| match Line::read(bytes, usize::MAX) {
+                Ok(Line::Ranged(proof)) if chosen.remove(&proof.id) => claims.push(proof),
+                _ => {}
+            })
+            .map_err(at)?;
+            let found = side_by_side(
+                &claims,
+                0,
+                || RangeJudge::start(&program, graph, model, &header, &options.matrices),
+                |judge, proof| {
+                    let answer = judge.ask(proof).map_err(|problem| format!("node {}: {problem}", proof.id));
+                    let verified = answer?.ok_or_else(|| NOT_ACCEPTED.into());
+                    Ok(Answer { node: proof.id, own: summary.verdicts[proof.id as usize], verified, bounds: 0 })
+                },
+            )?;
+            return Ok(SideBySide { time: start.elapsed(), ..found });
         }
         Stated::Flips(header) => header,
         Stated::Removals(header) if header.flips.is_some() => {

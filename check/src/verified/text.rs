@@ -8,17 +8,17 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use gcnproof_files::GraphFile;
+use gcnproof_files::{GraphFile, Pattern};
 
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share, ShareLeaf, WrittenShare};
 use crate::format::{
     BoundsLine, Claim, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
 };
 use crate::number::Dyadic;
-use crate::statement::{Network, Statement};
+use crate::statement::{Links, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 7";
+pub(crate) const GREETING: &str = "gcnproof-verified 8";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -41,8 +41,10 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
     // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there again.
     let width = categories.map_or(attributes.columns, |categories| categories.attributes());
-    graph(network.graph, width, to)?;
-    let first_operators = operators(network, to)?;
+    graph(network.graph, width, Some(attributes), to)?;
+    let layers = network.layers.iter().zip(&network.rules);
+    let layers = layers.map(|(layer, rules)| (&layer.links, rules.iter().map(String::as_str).collect())).collect();
+    let first_operators = operators(attributes.rows, layers, to)?;
     writeln!(to, "layers {}", network.layers.len())?;
     for (at, (layer, file)) in network.layers.iter().zip(&network.model.layers).enumerate() {
         let (outputs, terms) = (network.widths[at + 2], file.operators.len().max(1));
@@ -64,12 +66,13 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     reference(network.graph, of.classes, to)
 }
 
-/// Writes the first line, attributes and edges, and which node belongs to which graph.
-pub(super) fn graph(graph: &GraphFile, width: usize, to: &mut impl Write) -> io::Result<()> {
+/// Writes the first line, attributes and edges, and which node belongs to which graph. Without entries attributes are numbers, which are
+/// stated elsewhere.
+pub(super) fn graph(graph: &GraphFile, width: usize, entries: Option<&Pattern>, to: &mut impl Write) -> io::Result<()> {
     let nodes = graph.attributes.rows;
     writeln!(to, "{GREETING}\ngraph {nodes} {width}")?;
     for node in 0..nodes {
-        words(graph.attributes.row(node), to)?;
+        words(entries.map_or(&[][..], |entries| entries.row(node)), to)?;
     }
     for node in 0..nodes {
         words(graph.adjacency.row(node), to)?;
@@ -122,24 +125,29 @@ pub(super) fn reference(graph: &GraphFile, classes: Convention, to: &mut impl Wr
     words((0..graph.attributes.rows).map(|node| label(node).map_or("-".into(), |label| label.to_string())), to)
 }
 
-/// Writes all operators, each once, and returns the place of each layer's first.
-fn operators(network: &Network, to: &mut impl Write) -> io::Result<Vec<usize>> {
+/// Writes all operators, each once, and returns the place of each layer's first. Layers have the rules of their terms.
+pub(super) fn operators(
+    nodes: usize,
+    layers: Vec<(&Arc<Links>, Vec<&str>)>,
+    to: &mut impl Write,
+) -> io::Result<Vec<usize>> {
     let (mut firsts, mut known, mut count) = (Vec::new(), Vec::new(), 0);
-    for (at, layer) in network.layers.iter().enumerate() {
-        let same = known.iter().find(|(other, _, _)| Arc::ptr_eq(other, &layer.links)).map(|(_, first, _)| *first);
+    for (links, rules) in layers {
+        let same = known.iter().find(|(other, _, _)| Arc::ptr_eq(other, links)).map(|(_, first, _)| *first);
         firsts.push(same.unwrap_or(count));
         if same.is_none() {
-            known.push((layer.links.clone(), count, &network.rules[at]));
-            count += network.terms[at + 1];
+            let terms = rules.len();
+            known.push((links.clone(), count, rules));
+            count += terms;
         }
     }
     writeln!(to, "operators {count}")?;
     for (links, _, rules) in &known {
         for (term, rule) in rules.iter().enumerate() {
             // The entries are stated in any case; those of these rules are computed there as well, and compared.
-            let known = COMPUTED_AGAIN.contains(&rule.as_str());
+            let known = COMPUTED_AGAIN.contains(rule);
             writeln!(to, "operator {}", if known { rule } else { "given" })?;
-            for node in 0..network.graph.attributes.rows {
+            for node in 0..nodes {
                 let row = links.row(node as u32).iter().filter(|link| link.term as usize == term);
                 words(row.map(|link| format!("{} {:x}", link.at, link.entry.bits())), to)?;
             }
@@ -254,7 +262,7 @@ fn number(line: &mut String, Number(x): &Number) {
     dyadic(line, x);
 }
 
-fn dyadic(line: &mut String, x: &Dyadic) {
+pub(super) fn dyadic(line: &mut String, x: &Dyadic) {
     let reduced = x.reduced();
     let (mantissa, exponent) = reduced.parts();
     push(line, format_args!("{mantissa} {exponent}"));

@@ -1,6 +1,7 @@
 //! One case of attributes moved within ranges: verdicts, margins and witnesses against the truth, and proofs.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use gcnproof::{Budget, Certifier, Effort, Graph, Network, NodeResult, Problem, Verdict, proof};
 use gcnproof_check::format::{Convention, Line, RangeNodeProof};
@@ -14,7 +15,7 @@ use crate::joint::case::Entry;
 use crate::player::{How, guard, stopped};
 use crate::random::Random;
 use crate::ranges::case::RangeCase;
-use crate::ranges::proof::{Shown, tamper};
+use crate::ranges::proof::{Second, Shown, is_true, tamper};
 use crate::ranges::truth::{Quotient, RangeTruth, logits};
 use crate::record::Record;
 
@@ -28,15 +29,23 @@ const GAP: f64 = 1e-3;
 struct RangeLook<'a> {
     case: &'a RangeCase,
     truths: &'a [RangeTruth],
+    /// The verified checker, where it is asked as well.
+    verified: Option<&'a Path>,
     counts: &'a AreaCounts,
     found: Vec<Record>,
 }
 
-/// Looks at a case.
-pub fn look(case: &RangeCase, truths: &[RangeTruth], random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Looks at a case; all proofs are shown to the verified checker as well.
+pub fn look(
+    case: &RangeCase,
+    truths: &[RangeTruth],
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &AreaCounts,
+) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
-    let mut look = RangeLook { case, truths, counts, found: Vec::new() };
+    let mut look = RangeLook { case, truths, verified, counts, found: Vec::new() };
     match guard(|| look.certify(random)) {
         Ok(Ok(())) => {}
         Ok(Err(problem)) | Err(problem) => look.report(Kind::Crash, 0, problem),
@@ -77,6 +86,7 @@ impl RangeLook<'_> {
         let header = proof::header((&file.digest, "model"), (&network, &[]), &budget, Convention::Predicted);
         let statement = Statement::new(&file, &model, &header, &[]).map_err(|reason| reason.to_string())?;
         let checker = Checker::new(&statement, false);
+        let mut second = Second::start(self.verified, &file, &model, &header, self.counts)?;
         let mut lines: Vec<Value> = Vec::new();
         for (node, truth) in self.truths.iter().enumerate() {
             let result = certifier.one(node).map_err(|error| error.to_string())?;
@@ -98,6 +108,9 @@ impl RangeLook<'_> {
             let proof = RangeNodeProof { id: node as u32, class: result.reference as u32, claim };
             match guard(|| checker.check(&proof))? {
                 Ok(verdict) if (verdict == gcnproof_check::Verdict::Robust) == (result.verdict == Verdict::Robust) => {
+                    if let Some((kind, message)) = second.ask(&proof, true, is_true(&proof, self.truths))? {
+                        self.report(kind, node, format!("{message}: {proof:?}"));
+                    }
                     let line = serde_json::to_value(Line::Ranged(proof)).map_err(|error| error.to_string())?;
                     lines.push(line);
                 }
@@ -106,7 +119,14 @@ impl RangeLook<'_> {
             }
         }
         for _ in 0..3 {
-            let shown = Shown { case, file: &file, header: &header, lines: &lines, truths: self.truths };
+            let shown = Shown {
+                case,
+                file: &file,
+                header: &header,
+                lines: &lines,
+                truths: self.truths,
+                verified: self.verified,
+            };
             for (kind, node, message) in tamper(&shown, random, self.counts)? {
                 self.report(kind, node, message);
             }

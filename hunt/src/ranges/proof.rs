@@ -1,15 +1,18 @@
 //! Proofs about ranges: the program's own under headers that permit more, tampered with, and forged. What is accepted must be true.
 
+use std::path::Path;
+
 use gcnproof::Ranges;
-use gcnproof_check::Dyadic;
 use gcnproof_check::format::{Header, Line, Number, RangeClaim, RangeLimits, RangeNodeProof, RangesStatement};
 use gcnproof_check::ranges::{Checker, Statement};
-use gcnproof_files::GraphFile;
+use gcnproof_check::{Dyadic, RangeJudge};
+use gcnproof_files::{GraphFile, ModelFile};
 use serde_json::{Value, json};
 
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::change;
 use crate::player::guard;
+use crate::present::Told;
 use crate::random::Random;
 use crate::ranges::case::RangeCase;
 use crate::ranges::truth::{RangeTruth, truths};
@@ -22,6 +25,48 @@ pub struct Shown<'a> {
     /// The program's own proofs.
     pub lines: &'a [Value],
     pub truths: &'a [RangeTruth],
+    /// The verified checker, where it is asked as well.
+    pub verified: Option<&'a Path>,
+}
+
+/// The verified checker, told about a statement, where it is asked.
+pub struct Second<'a> {
+    judge: Option<RangeJudge>,
+    counts: &'a AreaCounts,
+}
+
+impl<'a> Second<'a> {
+    /// Tells it what the proofs under a header are about.
+    ///
+    /// # Errors
+    /// If it does not take the statement.
+    pub fn start(
+        verified: Option<&Path>,
+        file: &GraphFile,
+        model: &ModelFile,
+        header: &Header,
+        counts: &'a AreaCounts,
+    ) -> Result<Second<'a>, String> {
+        let judge = verified.map(|program| RangeJudge::start(program, file, model, header, &[])).transpose()?;
+        Ok(Second { judge, counts })
+    }
+
+    /// What is wrong with what it says of a proof that the other checker accepts or not, and that is true or not.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn ask(
+        &mut self,
+        proof: &RangeNodeProof,
+        accepted: bool,
+        truth: bool,
+    ) -> Result<Option<(Kind, String)>, String> {
+        let Some(judge) = &mut self.judge else { return Ok(None) };
+        let told = Told::from(judge.ask(proof)?);
+        Counts::add(&self.counts.verified, 1);
+        Counts::add(&self.counts.confirmed, usize::from(matches!(told, Told::Shown(_))));
+        Ok(told.wrong(accepted, truth))
+    }
 }
 
 /// Shows false and damaged proofs under the own header or another one; what is found of which node.
@@ -38,13 +83,19 @@ pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result
     let model = &case.changes.model;
     let statement = Statement::new(shown.file, model, header, &[]).map_err(|reason| reason.to_string())?;
     let checker = Checker::new(&statement, false);
+    let mut second = Second::start(shown.verified, shown.file, model, header, counts)?;
     for _ in 0..5 {
         let line = forged(case, shown.lines, truths, random);
         let Ok(Line::Ranged(proof)) = Line::read(line.to_string().as_bytes(), usize::MAX) else { continue };
         Counts::add(&counts.shown, 1);
         let is_true = is_true(&proof, truths);
         Counts::add(&counts.false_claims, usize::from(!is_true));
-        if guard(|| checker.check(&proof))?.is_ok() {
+        let accepted = guard(|| checker.check(&proof))?.is_ok();
+        if let Some((kind, message)) = second.ask(&proof, accepted, is_true)? {
+            let about = format!("{message}: {line} {:?} {} {:?}", case.ranges, case.global, case.local);
+            found.push((kind, proof.id as usize, about));
+        }
+        if accepted {
             Counts::add(&counts.accepted, 1);
             if !is_true {
                 let about = format!("accepted, and false: {line} {:?} {} {:?}", case.ranges, case.global, case.local);
@@ -55,7 +106,8 @@ pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result
     Ok(found)
 }
 
-fn is_true(proof: &RangeNodeProof, truths: &[RangeTruth]) -> bool {
+/// Is the claim of a proof true?
+pub fn is_true(proof: &RangeNodeProof, truths: &[RangeTruth]) -> bool {
     truths.get(proof.id as usize).is_some_and(|truth| {
         let robust = matches!(proof.claim, RangeClaim::Robust(_));
         truth.predicted == proof.class as usize && truth.robust() == robust
