@@ -1,13 +1,14 @@
-//! Removed edges: the problem of one target and one pair of classes in a network with one hidden layer, its brute
-//! force, and its MILP.
+//! Changed edges: the problem of one target and one pair of classes in a network of any depth, its brute force, and its
+//! MILP.
 //!
-//! The attacker removes edges: at most so many in all, at most `cap` at a node, none that is frozen. Entries of the
-//! message passing are recomputed from the number of edges left at both ends. Asked is the smallest margin.
+//! The attacker inserts and removes edges: at most so many in all, at most `local` at a node, of which at most
+//! `losable` are removals. Entries of the message passing are recomputed from the numbers of edges at their ends. Asked
+//! is the smallest margin (docs/math.md §24).
 
 mod enumeration;
 mod instance;
 mod program;
 
 pub use enumeration::{Worst, worst};
-pub use instance::{EdgeInstance, Passing};
+pub use instance::{Along, Arc, Change, EdgeInstance, EdgeLayer, EdgeTerm, Passing};
 pub use program::{EdgeModel, mixed_program};
