@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::edges::format::{Candidates, ChangeKind, Changes, Removals};
 use crate::file::{Rejection, Stated, Summary};
-use crate::format::{BudgetStatement, Convention, Deployed, Direction, Local, RangesStatement};
+use crate::format::{BudgetStatement, Convention, Deployed, Direction, Header, Local, RangesStatement};
 use crate::number::Interval;
 use crate::question::text::{shown_rules, visible};
 use crate::question::{Attack, Question, Room};
@@ -169,11 +169,12 @@ impl Summary {
         match &question.attack {
             Attack::Flips(budget, execution) => {
                 self.flips(f, "question", budget)?;
-                if let Some(execution) = execution {
-                    writeln!(f, "            as deployed, for every execution in {execution}")?;
-                }
+                deployed(f, execution.as_ref())?;
             }
-            Attack::Ranges(budget, ranges) => self.ranges(f, "question", budget, Some(ranges))?,
+            Attack::Ranges(budget, ranges, execution) => {
+                self.ranges(f, "question", budget, Some(ranges))?;
+                deployed(f, execution.as_ref())?;
+            }
             Attack::Removals(removals) => self.removals(f, "question", removals)?,
             Attack::Joint(flips, removals) => {
                 self.flips(f, "question", flips)?;
@@ -325,9 +326,7 @@ impl Summary {
         classes: Convention,
     ) -> fmt::Result {
         writeln!(f, "            message passing {}", shown_rules(rules))?;
-        if let Some(deployed) = deployed {
-            writeln!(f, "            as deployed, for every execution in {deployed}")?;
-        }
+        self::deployed(f, deployed)?;
         writeln!(f, "            classes: {classes}")
     }
 
@@ -355,16 +354,12 @@ impl Summary {
         let said = match stated {
             Stated::Flips(header) if header.ranges.is_some() => {
                 let (global, local) = (header.budget.global, self.flips_at_node(&header.budget));
-                let moved = moved(header.ranges.as_ref());
-                format!("whatever attributes are moved {moved}, at most {global} in all ({local}), {either}")
+                let (moved, arithmetic) = (moved(header.ranges.as_ref()), arithmetic(header));
+                format!(
+                    "whatever attributes are moved {moved}, at most {global} in all ({local}), {either}{arithmetic}"
+                )
             }
-            Stated::Flips(header) => {
-                let arithmetic = match &header.deployed {
-                    Some(deployed) => format!("in every execution in {deployed}"),
-                    None => "in exact arithmetic".into(),
-                };
-                format!("{}, {either}, {arithmetic}", flips(&header.budget))
-            }
+            Stated::Flips(header) => format!("{}, {either}{}", flips(&header.budget), arithmetic(header)),
             Stated::Removals(header) => {
                 let Removals { global, local, keep_one, frozen, .. } = &header.edges;
                 let (_, done) = words(header.edges.kinds().kind);
@@ -394,6 +389,18 @@ impl Summary {
 }
 
 /// To which values attributes are moved.
+fn deployed(f: &mut fmt::Formatter, execution: Option<&impl fmt::Display>) -> fmt::Result {
+    execution.map_or(Ok(()), |execution| writeln!(f, "            as deployed, for every execution in {execution}"))
+}
+
+/// In which arithmetic a statement about attributes holds.
+fn arithmetic(header: &Header) -> String {
+    match &header.deployed {
+        Some(deployed) => format!(", in every execution in {deployed}"),
+        None => ", in exact arithmetic".into(),
+    }
+}
+
 fn moved(ranges: Option<&RangesStatement>) -> String {
     match ranges {
         Some(RangesStatement::Epsilon(radius)) => {

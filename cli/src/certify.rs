@@ -20,7 +20,7 @@ use super::edges::{self, EdgeArguments};
 use super::effort::EffortArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::{LogitsArguments, refuse_logits};
-use super::ranges::{NOT_OF_RANGES, RangeArguments};
+use super::ranges::RangeArguments;
 use super::run::{Format, RunArguments};
 use super::told::Told;
 
@@ -28,8 +28,8 @@ use super::told::Told;
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("written").multiple(true))]
 #[command(mut_arg("local", |arg| arg.requires("global")))]
-#[command(mut_arg("epsilon", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
-#[command(mut_arg("ranges", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
+#[command(mut_arg("epsilon", |arg| arg.conflicts_with("edges")))]
+#[command(mut_arg("ranges", |arg| arg.conflicts_with("edges")))]
 #[command(mut_arg("local_file", |arg| arg.requires("global")))]
 #[command(mut_arg("flips", |arg| arg.requires("global")))]
 #[command(mut_arg("freeze_attributes", |arg| arg.requires("global")))]

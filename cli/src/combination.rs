@@ -49,7 +49,6 @@ impl Attacker {
             (Attacker::Both, "--minimize") => {
                 Some("exact minima are not found for attacks on attributes and edges at once")
             }
-            (Attacker::Ranges, "--deployed") => Some(EXACT_MOVES),
             (Attacker::Edges | Attacker::Both, "--deployed") => Some(EXACT),
             _ => None,
         }
@@ -170,11 +169,10 @@ const fn exclusion(one: &'static str, other: &'static str, why: &'static str, he
 const ALONE: &str =
     "this command asks about edges alone or about attributes alone, and only certify about both at once";
 const EXACT: &str = "verdicts about changed edges are those of the exact network";
-const EXACT_MOVES: &str = "verdicts about moved attributes are those of the exact network";
 const MOVED: &str = "attributes are moved within ranges, or edges are changed: both at once are not decided";
 const FLIPPED: &str = "attributes that are moved are not flipped";
 
-const EXCLUSIONS: [Exclusion; 29] = [
+const EXCLUSIONS: [Exclusion; 27] = [
     exclusion("--edges", "--local", ALONE, "limit the edges changed at a node by -e, or leave --edges out"),
     exclusion("--edges", "--local-file", ALONE, "give --edges-local-file, or leave --edges out"),
     exclusion("--edges", "--global", ALONE, "give -E, the number of changed edges in all, or leave --edges out"),
@@ -197,8 +195,6 @@ const EXCLUSIONS: [Exclusion; 29] = [
         FLIPPED,
         "leave --flips out; --ranges FILE limits each attribute by `low` and `high`",
     ),
-    exclusion("--epsilon", DEPLOYED, EXACT_MOVES, ""),
-    exclusion("--ranges", DEPLOYED, EXACT_MOVES, ""),
     exclusion(
         "--node",
         "--graph",

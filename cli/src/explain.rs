@@ -18,15 +18,15 @@ use serde_json::{Value, json};
 use super::deployed::{DeployedArguments, note_rounding};
 use super::edges::{self, EdgeArguments, OF_FLIPS};
 use super::input::{Input, LocalArguments, flips};
-use super::ranges::{NOT_OF_RANGES, RangeArguments};
+use super::ranges::RangeArguments;
 use super::run::{Format, certifier, run, stopped};
 use super::{edge_tables, effort, range_tables};
 
 /// Explain one node: its neighbourhood, the worst flips, what its bounds are made of, how it was decided.
 #[derive(Args, Debug)]
 #[command(mut_arg("edges", |arg| arg.conflicts_with_all(OF_FLIPS)))]
-#[command(mut_arg("epsilon", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
-#[command(mut_arg("ranges", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
+#[command(mut_arg("epsilon", |arg| arg.conflicts_with("edges")))]
+#[command(mut_arg("ranges", |arg| arg.conflicts_with("edges")))]
 #[command(after_help = "Examples:
   gcnproof explain cora.npz gcn.safetensors --node 163
   gcnproof explain cora.npz gcn.safetensors --node 163 -Q 5 -q 2 --format json
@@ -155,7 +155,13 @@ impl Explain {
         // A first look at what cannot be asked.
         Problem::new(graph.clone(), network.clone(), budget.clone()).into_diagnostic()?;
         let effort = Effort::Minimize { limits, gap: 0.0 };
-        let certifier = certifier(graph, network, budget).effort(effort).build();
+        let certifier = certifier(graph, network, budget).effort(effort);
+        note_rounding(self.deployed.execution(), network);
+        let certifier = match self.deployed.execution() {
+            Some(execution) => certifier.deployed(execution),
+            None => certifier,
+        };
+        let certifier = certifier.build();
         let start = Instant::now();
         let result = certifier.one(self.target()).into_diagnostic()?;
         let seconds = start.elapsed().as_secs_f64();

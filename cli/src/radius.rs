@@ -16,15 +16,15 @@ use super::edges::{self, EdgeArguments, OF_FLIPS};
 use super::effort::SearchArguments;
 use super::input::{self, Input, LocalArguments};
 use super::logits::{LogitsArguments, refuse_logits};
-use super::ranges::{NOT_OF_RANGES, RangeArguments};
+use super::ranges::RangeArguments;
 use super::run::{Format, RunArguments};
 use super::told::Told;
 
 /// For each node the largest Q at which it is proved robust, and the smallest Q at which an attack is known (q fixed).
 #[derive(Args, Debug)]
 #[command(mut_arg("edges", |arg| arg.conflicts_with_all(OF_FLIPS)))]
-#[command(mut_arg("epsilon", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
-#[command(mut_arg("ranges", |arg| arg.conflicts_with_all(NOT_OF_RANGES)))]
+#[command(mut_arg("epsilon", |arg| arg.conflicts_with("edges")))]
+#[command(mut_arg("ranges", |arg| arg.conflicts_with("edges")))]
 #[command(after_help = "Examples:
   gcnproof radius cora.npz gcn.safetensors -q 1%
   gcnproof radius cora.npz gcn.safetensors -q 1% --bounds-only         (the quick pass: an interval for some nodes)

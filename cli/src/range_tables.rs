@@ -26,10 +26,19 @@ pub fn explained(graph: &Graph, result: &NodeResult, budget: &BudgetRecord) -> S
         result.reason.name().replace('_', " "),
         result.search_nodes
     );
-    let _ = writeln!(text, "{:<28}{:>22}{:>22}", "margin over", "worst case ≥", "worst case ≤");
-    for margin in &result.margins {
+    if let Some(deployed) = &result.deployed {
+        let verdict = deployed.verdict.name().replace('_', "-");
+        let depends =
+            if deployed.prediction_depends { ", and the prediction itself may depend on rounding" } else { "" };
+        let _ = writeln!(text, "as deployed: {verdict}{depends}\n");
+    }
+    let errors = result.deployed.as_ref().map(|deployed| &deployed.errors);
+    let rounding = if errors.is_some() { format!("{:>14}", "rounding ±") } else { String::new() };
+    let _ = writeln!(text, "{:<28}{:>22}{:>22}{rounding}", "margin over", "worst case ≥", "worst case ≤");
+    for (at, margin) in result.margins.iter().enumerate() {
         let shown: String = class(margin.class).chars().take(27).collect();
-        let _ = writeln!(text, "{shown:<28}{:>22.6}{:>22.6}", margin.lower, margin.upper);
+        let error = errors.map_or(String::new(), |errors| format!("{:>14.1e}", errors[at]));
+        let _ = writeln!(text, "{shown:<28}{:>22.6}{:>22.6}{error}", margin.lower, margin.upper);
     }
     if result.verdict == Verdict::NonRobust {
         let ties = if result.reason == Reason::Tie { " or ties" } else { "" };

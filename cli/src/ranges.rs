@@ -7,9 +7,6 @@ use gcnproof::{Budget, Graph, RangeError, Ranges};
 use gcnproof_files::read_array;
 use miette::{Result, miette};
 
-/// Options that ask about something else than moved attributes, of commands that have them.
-pub const NOT_OF_RANGES: [&str; 5] = ["edges", "deployed", "operator_error", "flush_subnormals", "unit_roundoff"];
-
 /// The values that attributes may get, where they are not flipped.
 #[derive(Args, Clone, Debug)]
 pub struct RangeArguments {

@@ -475,9 +475,6 @@ def execution_of(deployed: Any, attack: Any, short: dict[str, Any]) -> Execution
     if isinstance(attack, (Edges, Joint)) and (deployed is not None or said):
         name = "deployed" if deployed is not None else next(iter(said))
         raise InputError(f"{name} together with edges: verdicts about changed edges are those of the exact network", "leave it out")
-    if isinstance(attack, Ranges) and (deployed is not None or said):
-        name = "deployed" if deployed is not None else next(iter(said))
-        raise InputError(f"{name} together with Ranges: verdicts about moved attributes are those of the exact network", "leave it out")
     if deployed is None or isinstance(deployed, Execution):
         for name in said:
             raise InputError(

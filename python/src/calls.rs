@@ -41,22 +41,19 @@ impl Claim<'_> {
                 let budget = means.budget(py, &graph.0, means.global())?;
                 let gcnproof_check::format::Header { budget, ranges, .. } =
                     gcnproof::proof::header(digests, of, &budget, classes);
-                if let Some(ranges) = ranges {
-                    let nodes = self.asked.named(py, graph)?;
-                    let nodes = nodes.map(|nodes| nodes.into_iter().map(|node| node as u32).collect());
-                    return Ok(Question { classes, nodes, ..Question::new(Attacked::Ranges(budget, ranges)) });
-                }
-                match (self.bound, self.asked.execution(py)?) {
-                    (None, execution) => Attacked::Flips(
-                        budget,
-                        execution.map(|execution| gcnproof_check::Execution {
-                            precision: execution.precision,
-                            operator_error: execution.operator_error,
-                            flush_subnormals: execution.flush_subnormals,
-                        }),
-                    ),
-                    (Some(bound), None) => Attacked::Collective { budget, attacked_nodes: self.attacked_nodes, bound },
-                    (Some(_), Some(_)) => {
+                let execution = self.asked.execution(py)?.map(|execution| gcnproof_check::Execution {
+                    precision: execution.precision,
+                    operator_error: execution.operator_error,
+                    flush_subnormals: execution.flush_subnormals,
+                });
+                match (ranges, self.bound, execution) {
+                    // Python refuses a bound beside ranges.
+                    (Some(ranges), _, execution) => Attacked::Ranges(budget, ranges, execution),
+                    (None, None, execution) => Attacked::Flips(budget, execution),
+                    (None, Some(bound), None) => {
+                        Attacked::Collective { budget, attacked_nodes: self.attacked_nodes, bound }
+                    }
+                    (None, Some(_), Some(_)) => {
                         let message = "deployed together with bound: one attack is bounded in exact arithmetic only";
                         return Err(wrong(py, message, "leave one of them out"));
                     }

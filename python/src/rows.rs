@@ -82,9 +82,10 @@ impl Rows {
         match &self.kind {
             Kind::Nodes(rows) => {
                 let exact = rows.iter().any(|row| row.exact_margins.is_some());
+                let deployed = rows.iter().any(|row| row.own.deployed.is_some());
                 let schema = match rows.iter().any(|row| row.own.witness_values.is_some()) {
-                    true => NodeRecord::RANGED_SCHEMA,
-                    false => NodeRecord::schema(exact, rows.iter().any(|row| row.own.deployed.is_some())),
+                    true => NodeRecord::ranged_schema(deployed),
+                    false => NodeRecord::schema(exact, deployed),
                 };
                 if rows.iter().any(|row| row.graphs) { of_graphs(schema) } else { schema }
             }
@@ -227,7 +228,10 @@ impl Rows {
             Some("certify edges") => gcnproof_results::read(&path, EdgeRecord::schema(false, false))
                 .or_else(|error| gcnproof_results::read(&path, EdgeRecord::schema(true, false)).map_err(|_| error))
                 .map(Kind::EdgeNodes),
-            _ if ranged => gcnproof_results::read(&path, columns(NodeRecord::RANGED_SCHEMA)).map(Kind::Nodes),
+            _ if ranged => {
+                let deployed = !fingerprint["deployed"].is_null();
+                gcnproof_results::read(&path, columns(NodeRecord::ranged_schema(deployed))).map(Kind::Nodes)
+            }
             _ => nodes(false, false).or_else(|error| others().map_err(|_| error)).map(Kind::Nodes),
         };
         let kind = kind.map_err(|error| from_error(py, error))?;

@@ -183,9 +183,14 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
     let rows = match run.as_ref().map(|run| &run.description) {
         Some(Ok(Description::Certify(run))) => {
             let exact = run.effort.as_ref().is_some_and(|effort| effort.exact_margins);
-            let ranged = run.budget.ranges.is_some();
-            let usual = || NodeRecord::schema(exact, run.deployed.is_some());
-            nodes::<Flips>(path, if ranged { NodeRecord::RANGED_SCHEMA } else { usual() })?
+            let deployed = run.deployed.is_some();
+            nodes::<Flips>(
+                path,
+                match run.budget.ranges {
+                    Some(_) => NodeRecord::ranged_schema(deployed),
+                    None => NodeRecord::schema(exact, deployed),
+                },
+            )?
         }
         Some(Ok(Description::Radius(_))) => radii::<Flips>(path)?,
         Some(Ok(Description::Validate(_))) => Rows::Pairs(gcnproof_results::read(path, PairRecord::SCHEMA)?),

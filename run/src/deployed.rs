@@ -1,10 +1,10 @@
 //! What is to be said of a network that is deployed in another format.
 
-use gcnproof::{Execution, Graph, Network};
+use gcnproof::{Budget, Execution, Graph, Network};
 
-/// That no execution is decided for such a graph, where none is.
-pub fn undecided_note(execution: Option<Execution>, graph: &Graph) -> Option<String> {
-    execution?;
+/// That no execution is decided for flips on such a graph, where none is.
+pub fn undecided_note(execution: Option<Execution>, graph: &Graph, budget: &Budget) -> Option<String> {
+    execution.filter(|_| budget.ranges().is_none())?;
     let rows = match (graph.categories(), graph.normalisation().is_some()) {
         (Some(_), _) => "categories are changed",
         (None, true) => "rows of attributes are divided by their sums",

@@ -89,12 +89,6 @@ impl Answered for Flips {
         if question.budget.ranges().is_none() {
             return Ok(());
         }
-        if question.options.deployed.is_some() {
-            return Err(miette!(
-                help = "leave --deployed out: verdicts are those of the exact network",
-                "--deployed: attributes are moved within ranges, and the network as it runs is not decided then"
-            ));
-        }
         if question.options.bound != Bound::Best || question.effort == Effort::Optimal {
             return Err(miette!(
                 help = "leave --bound and --omega out",
@@ -116,7 +110,7 @@ impl Answered for Flips {
 
     fn columns(question: &NodeQuestion<Flips>) -> &'static [Column] {
         match question.budget.ranges() {
-            Some(_) => NodeRecord::RANGED_SCHEMA,
+            Some(_) => NodeRecord::ranged_schema(Flips::is_deployed(question)),
             None => Flips::schema(question.effort_record.exact_margins, Flips::is_deployed(question)),
         }
     }
@@ -151,7 +145,7 @@ impl Answered for Flips {
     fn note(question: &NodeQuestion<Flips>) -> Option<String> {
         let nothing = nothing_to_attack(&question.budget);
         nothing
-            .or_else(|| undecided_note(question.options.deployed, question.graph))
+            .or_else(|| undecided_note(question.options.deployed, question.graph, &question.budget))
             .or_else(|| rounding_note(question.options.deployed, question.network))
     }
 

@@ -31,6 +31,8 @@ pub struct Certifier {
     pub(super) ranges: Option<RangeProblem>,
     /// Error bounds of the network as it runs, made when they are first asked for.
     pub(super) errors: Arc<OnceLock<ErrorTable>>,
+    /// The same where no attribute is moved.
+    pub(super) still: Arc<OnceLock<ErrorTable>>,
 }
 
 /// A certifier that is being set up: see [`Certifier::builder`].
@@ -95,7 +97,7 @@ impl CertifierBuilder {
     pub fn build(self) -> Certifier {
         let prepared = Arc::new(Prepared::new(self.problem));
         let ranges = RangeProblem::of(prepared.problem());
-        Certifier { prepared, settings: self.settings, ranges, errors: Arc::default() }
+        Certifier { prepared, settings: self.settings, ranges, errors: Arc::default(), still: Arc::default() }
     }
 }
 

@@ -27,10 +27,11 @@ use gcnproof_check::format::{Claim, Witness};
 const FAR: f64 = 0.5;
 
 impl Certifier {
-    /// Error bounds of this problem as it is deployed, if it is. None where rows are normalised: their division is part of the
+    /// Error bounds of this problem as it is deployed, if it is. None where normalised rows are flipped: their division is part of the
     /// execution, and its rounding is not bounded here.
     pub fn errors(&self) -> Option<&ErrorTable> {
-        let execution = self.settings.deployed.filter(|_| require_flips(self.graph(), "").is_ok())?;
+        let moved = self.ranges.is_some();
+        let execution = self.settings.deployed.filter(|_| moved || require_flips(self.graph(), "").is_ok())?;
         let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
         Some(self.errors.get_or_init(|| in_own_pool(table)))
     }
@@ -53,7 +54,8 @@ impl Certifier {
         if !result.margins.iter().zip(&errors).all(|(margin, &error)| margin.lower > error) {
             return None;
         }
-        let prediction_depends = self.prediction_depends(&result, &errors, &workspace.slice);
+        let own = |open: &[usize]| self.own_errors(&workspace.slice, &[], result.predicted, open);
+        let prediction_depends = self.prediction_depends(&result, &errors, own);
         result.deployed = Some(Deployed { verdict: DeployedVerdict::Robust, errors, prediction_depends });
         Some(result)
     }
@@ -69,7 +71,8 @@ impl Certifier {
         pairs: &mut Pairs,
         workspace: &mut Workspace,
     ) {
-        let prediction_depends = self.prediction_depends(result, &errors, &workspace.slice);
+        let own = |open: &[usize]| self.own_errors(&workspace.slice, &[], result.predicted, open);
+        let prediction_depends = self.prediction_depends(result, &errors, own);
         let verdict = match result.verdict {
             _ if !errors.iter().all(|error| error.is_finite()) => DeployedVerdict::Undecided,
             Verdict::Robust => deploy_robust(pairs),
@@ -84,8 +87,14 @@ impl Certifier {
         result.deployed = Some(Deployed { verdict, errors, prediction_depends });
     }
 
-    /// Is every margin without flips above its error? First by what is known anyhow, which is not smaller than the error without flips.
-    fn prediction_depends(&self, result: &NodeResult, errors: &[f64], slice: &Slice) -> bool {
+    /// Is every margin without changes above its error? First by what is known anyhow, which is not smaller than the error without
+    /// changes; `own` has the latter of some classes.
+    pub(super) fn prediction_depends(
+        &self,
+        result: &NodeResult,
+        errors: &[f64],
+        own: impl Fn(&[usize]) -> Vec<f64>,
+    ) -> bool {
         let logits = &self.unperturbed()[self.network().depth() - 2];
         let (node, y) = (result.node, result.predicted);
         let margin = |class: usize| difference(logits.entry(node, y), logits.entry(node, class)).lower();
@@ -97,8 +106,17 @@ impl Certifier {
         if open.is_empty() {
             return false;
         }
-        let own = self.own_errors(slice, &[], y, &open);
-        !open.iter().zip(own).all(|(&class, error)| margin(class) > error)
+        !open.iter().zip(own(&open)).all(|(&class, error)| margin(class) > error)
+    }
+
+    /// Error bounds of a target where no attribute is moved.
+    pub(super) fn still_errors(&self, node: usize, reference: usize, classes: &[usize]) -> Vec<f64> {
+        let (Some(execution), Some(table)) = (self.settings.deployed, self.errors()) else {
+            return vec![f64::INFINITY; classes.len()];
+        };
+        let (problem, errors) = (self.prepared.problem().at_global(0), table.operator_errors());
+        let still = || ErrorTable::with_operators(&problem, self.unperturbed(), &execution, errors);
+        self.still.get_or_init(|| in_own_pool(still)).margin_errors(node, reference, classes)
     }
 
     /// Error bounds of the slice's target after these flips and without any others.

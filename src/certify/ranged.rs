@@ -2,10 +2,12 @@
 
 use crate::certify::certifier::{Certifier, Target};
 use crate::certify::contradiction::{Contradiction, Subject};
+use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
 use crate::certify::settings::Effort;
 use crate::certify::verdict::{FlipDetails, Margin, NodeResult, Reason, Verdict};
 use crate::problem::pace::Pace;
-use crate::ranges::decide::{RangeDecision, RangeQuestion};
+use crate::ranges::decide::RangeDecision;
+use crate::ranges::question::{RangeQuestion, RangeRun, RunVerdict};
 
 impl Certifier {
     /// Decides a target if the budget has ranges.
@@ -14,6 +16,8 @@ impl Certifier {
         let (limits, pace) = (self.settings.effort.limits(), Pace::new(self.clock(1)));
         let Target { node, reference, predicted } = target;
         let nodes = limits.map_or(1, |limits| limits.nodes);
+        let errors = self.margin_errors(target, others);
+        let run = self.settings.deployed.zip(errors.as_deref());
         let decided = RangeQuestion {
             problem,
             target: node,
@@ -26,10 +30,12 @@ impl Certifier {
                 Effort::Minimize { gap, .. } => Some(gap),
                 _ => None,
             },
+            run: run.map(|(execution, errors)| RangeRun { errors, precision: execution.precision }),
         }
         .decide();
-        let RangeDecision { margins, broken, open, wide, branched, visited, claim } = decided;
-        let limit = wide || open && (limits.is_some() || pace.is_late());
+        let RangeDecision { margins, broken, open, wide, branched, visited, claim, run } = decided;
+        let unsure = run == Some(RunVerdict::Open) && errors.iter().flatten().all(|error| error.is_finite());
+        let limit = wide || (open || unsure) && (limits.is_some() || pace.is_late());
         let margins: Vec<Margin> =
             others.iter().zip(margins).map(|(&class, [lower, upper])| Margin { class, lower, upper }).collect();
         let (verdict, reason) = match &broken {
@@ -48,7 +54,7 @@ impl Certifier {
         });
         let changes = broken.map_or_else(Vec::new, |broken| broken.changes);
         let values = changes.iter().map(|change| change.value).collect();
-        Some(NodeResult {
+        let mut result = NodeResult {
             node,
             reference,
             predicted,
@@ -64,6 +70,18 @@ impl Certifier {
             evidence: None,
             details: FlipDetails { values: Some(values), claim, ..FlipDetails::default() },
             contradiction,
-        })
+        };
+        result.deployed = run.zip(errors).map(|(verdict, errors)| {
+            let still = |open: &[usize]| self.still_errors(node, predicted, open);
+            let prediction_depends = self.prediction_depends(&result, &errors, still);
+            let verdict = match verdict {
+                RunVerdict::Robust => DeployedVerdict::Robust,
+                RunVerdict::NonRobust => DeployedVerdict::NonRobust,
+                RunVerdict::Rounding => DeployedVerdict::RoundingDependent,
+                RunVerdict::Open => DeployedVerdict::Undecided,
+            };
+            Deployed { verdict, errors, prediction_depends }
+        });
+        Some(result)
     }
 }

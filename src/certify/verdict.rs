@@ -10,7 +10,7 @@ use crate::certify::deployed_verdict::Deployed;
 use crate::number::dyadic::Dyadic;
 use crate::problem::budget::Budget;
 use crate::problem::flip::Flip;
-use crate::proof::{Evidence, Shown, line, ranged_line};
+use crate::proof::{Evidence, Missing, Shown, line, ranged_line};
 
 /// What is known of a node under a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -229,7 +229,9 @@ impl NodeResult {
     /// The line of this result in a file of proofs about ranges: its proof if the checker accepts it, or why there is none.
     pub fn ranged_line(&self, checker: &gcnproof_check::ranges::Checker) -> Accepted<Line> {
         let (node, class) = (self.node as u32, self.reference as u32);
-        ranged_line(node, class, self.details.claim.as_ref(), self.reason.name(), checker)
+        let missing = if self.deployed.is_some() { Missing::Rounding } else { Missing::Undecided };
+        let claim = self.details.claim.as_ref().ok_or(missing);
+        ranged_line(node, class, claim, self.reason.name(), checker)
     }
 
     /// The line of this result in a file of proofs: its proof as the checker accepts it, or why there is none.

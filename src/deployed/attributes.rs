@@ -1,4 +1,5 @@
-//! Terms that read the attributes, which are 0 and 1 and which flips change (docs/math.md (19.3)).
+//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), or numbers, which are moved within ranges
+//! (docs/math.md (25.6)).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
@@ -7,16 +8,17 @@ use crate::deployed::row::up;
 use crate::deployed::term::TermWeights;
 use crate::problem::Problem;
 use crate::problem::budget::Budget;
-use crate::problem::matrix::PatternRows;
 
 /// What the terms of one layer that read the attributes have in common.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AttributeTerms {
     /// Which of the layer's terms they are.
     pub(super) terms: Vec<usize>,
+    /// No attribute is larger, whatever is changed.
+    pub(super) size: f64,
     outputs: usize,
     largest: Vec<LargestWeights>,
-    /// `Σ_{d present} |W_dj|` by term, node and unit, from above; empty where the forward pass has it.
+    /// `Σ_d |x_d| |W_dj|` by term, node and unit, from above; empty where the forward pass has it.
     sent: Vec<Vec<f64>>,
 }
 
@@ -54,19 +56,20 @@ impl AttributeTerms {
         let outputs = layer.outputs;
         let largest = terms.iter().map(|term| LargestWeights::new(weights(term), outputs, problem)).collect();
         let send = |term: &usize| {
-            let (weights, attributes) = (weights(term), problem.graph().attributes());
+            let weights = weights(term);
             let mut sent = vec![0.0; problem.graph().node_count() * outputs];
             sent.par_chunks_mut(outputs.max(1)).enumerate().for_each(|(n, sums)| {
-                for &d in attributes.row(n) {
-                    sums.iter_mut().zip(weights.sized(d as usize)).for_each(|(sum, (_, size))| *sum += size);
+                let row = problem.graph().row_values(n);
+                for &(d, x) in &row {
+                    sums.iter_mut().zip(weights.sized(d as usize)).for_each(|(sum, (_, size))| *sum += x.abs() * size);
                 }
-                let count = attributes.row(n).len();
-                sums.iter_mut().for_each(|sum| *sum = up(*sum, count));
+                sums.iter_mut().for_each(|sum| *sum = up(*sum, row.len()));
             });
             sent
         };
         let sent = if summed { terms.iter().map(send).collect() } else { Vec::new() };
-        AttributeTerms { terms, outputs, largest, sent }
+        let size = if terms.is_empty() { 0.0 } else { largest_input(problem) };
+        AttributeTerms { terms, size, outputs, largest, sent }
     }
 
     /// Does the layer read attributes at all?
@@ -78,7 +81,7 @@ impl AttributeTerms {
     pub(super) fn seen(&self, problem: &Problem) -> Seen {
         let (count, summed) = (self.terms.len(), !self.sent.is_empty());
         Seen {
-            stamps: vec![0; count * problem.graph().attribute_count()],
+            stamps: vec![0; count * problem.network().width(1)],
             farthest: vec![0.0; count],
             magnitude: vec![0.0; if summed { self.outputs } else { 0 }],
             ..Seen::default()
@@ -88,10 +91,9 @@ impl AttributeTerms {
     /// A node of the row with the entry of one of these terms, by its place among them. Returns how many attributes the
     /// row has not seen in this term before.
     pub(super) fn read(&self, seen: &mut Seen, problem: &Problem, of: usize, n: usize, entry: f64) -> usize {
-        let attributes = problem.graph().attributes().row(n);
-        let first = of * problem.graph().attribute_count();
+        let first = of * problem.network().width(1);
         let mut fresh = 0;
-        for &d in attributes {
+        for &d in problem.graph().row_attributes(n) {
             let stamp = &mut seen.stamps[first + d as usize];
             fresh += usize::from(*stamp != seen.now);
             *stamp = seen.now;
@@ -144,17 +146,27 @@ impl Seen {
     }
 }
 
-/// The largest sizes of the weights of every unit, in falling order, and what the first so many sum up to.
+/// Attributes are 0 and 1; numbers are no larger than the largest of them and the farthest move together.
+fn largest_input(problem: &Problem) -> f64 {
+    let (graph, Some(ranges)) = (problem.graph(), problem.budget().ranges()) else { return 1.0 };
+    let values = (0..graph.node_count()).flat_map(|n| graph.row_values(n));
+    let own = values.map(|(_, x)| x.abs()).fold(0.0, f64::max);
+    (own + (0..problem.network().width(1)).map(|d| ranges.farthest(d)).fold(0.0, f64::max)).next_up()
+}
+
+/// What one change can do by way of the weights of every unit: the largest sizes, each times how far the attribute is moved, in falling
+/// order, and what the first so many sum up to.
 #[derive(Clone, Debug)]
 struct LargestWeights(Vec<(Vec<f64>, Vec<f64>)>);
 
 impl LargestWeights {
     fn new(weights: TermWeights, outputs: usize, problem: &Problem) -> LargestWeights {
-        let (budget, inputs) = (problem.budget(), problem.graph().attribute_count());
+        let (budget, inputs) = (problem.budget(), problem.network().width(1));
         let most = budget.locals().iter().max().map_or(0, |&q| q as usize).min(budget.global()).min(inputs);
         let of_unit = |unit: usize| {
             let free = (0..inputs).filter(|&d| !budget.is_frozen(d));
-            let mut weights: Vec<f64> = free.map(|d| weights.size(d, unit)).collect();
+            let moved = |d: usize| budget.ranges().map_or(1.0, |ranges| ranges.farthest(d));
+            let mut weights: Vec<f64> = free.map(|d| weights.size(d, unit) * moved(d)).collect();
             if weights.len() > most + 1 {
                 weights.select_nth_unstable_by(most, |x, y| y.total_cmp(x));
                 weights.truncate(most + 1);

@@ -1,7 +1,7 @@
 //! The rounding errors of all nodes of a graph under a budget: hidden layers once, class pairs when they are asked for.
 //!
-//! Everything holds for every execution of the network as it is described, and for every admissible set of flips at
-//! once (docs/math.md §19).
+//! Everything holds for every execution of the network as it is described, and for every admissible set of flips, or of
+//! moves of attributes that are numbers, at once (docs/math.md §19, (25.6)).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
@@ -13,6 +13,11 @@ use crate::deployed::term::{TermWeights, bias, bias_sizes};
 use crate::deployed::units::{ComputedUnit, UnitErrors};
 use crate::problem::Problem;
 use crate::problem::forward::{Representation, first_magnitudes};
+
+/// Roundings of a product `a x w` that reads an attribute: 0 and 1 are exact factors; a number is rounded to the format, and
+/// multiplied twice.
+const BITS: usize = 1;
+const NUMBERS: usize = 3;
 
 /// What one row of a layer receives from other layers: by term and input, of the terms that read layers one after the
 /// other.
@@ -54,9 +59,13 @@ impl ErrorTable {
         execution: &Execution,
         operator_errors: Vec<Vec<u32>>,
     ) -> ErrorTable {
+        let ranged = problem.budget().ranges().is_some();
+        let problem = &if ranged { problem.on_numbers() } else { problem.clone() };
         let network = problem.network();
         let layers = network.described().layers.iter();
-        let facts = layers.map(|layer| LayerFacts::new(execution, network, layer, &operator_errors[layer.layer]));
+        let products = if ranged { NUMBERS } else { BITS };
+        let facts =
+            layers.map(|layer| LayerFacts::new(execution, network, layer, &operator_errors[layer.layer], products));
         let facts = facts.collect();
         let attributes = AttributeTerms::default();
         let mut table = ErrorTable { problem: problem.clone(), operator_errors, facts, units: Vec::new(), attributes };
@@ -142,6 +151,7 @@ impl ErrorTable {
         // was folded.
         let folded = layer.bias_magnitude.is_some() || layer.terms.iter().any(|term| term.magnitude.is_some());
         let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
+        let forward = forward && problem.budget().ranges().is_none();
         let attributes = AttributeTerms::new(problem, layer, !forward);
         let read_again = layers[..layers.len() - 1].iter().flat_map(|of| &of.terms).any(|term| term.source == Some(at));
         let mut units = UnitErrors::zeros(layer.outputs, network.node_count(), read_again);
@@ -195,7 +205,7 @@ impl ErrorTable {
         let count = layer.terms.len();
         let total = self.terms_of_layers(at).map(|of| of.1).sum();
         let zeros = || vec![0.0; total];
-        let row = RowFacts::new(count, if attributes.any() { 1.0 } else { 0.0 });
+        let row = RowFacts::new(count, attributes.size);
         let mut received = Received { error: zeros(), size: zeros(), reach: zeros(), row };
         seen.begin();
         for (n, entries) in passing.row(m) {
@@ -241,7 +251,7 @@ impl ErrorTable {
         for (k, term) in layer.terms.iter().enumerate() {
             let inputs = &mut received.row.inputs[k];
             match term.source {
-                None => *inputs = inputs.saturating_add(added).min(self.problem.graph().attribute_count()),
+                None => *inputs = inputs.saturating_add(added).min(self.problem.network().width(1)),
                 Some(source) => {
                     let width = self.units[source].width;
                     *inputs = received.size[first..][..width].iter().filter(|&&size| size != 0.0).count();

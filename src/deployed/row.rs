@@ -24,8 +24,8 @@ pub(super) struct LayerFacts {
 struct TermFacts {
     /// Roundings that entries of its operator stand for, as stated.
     operator_error: u32,
-    /// Roundings of products on a path: 1 where inputs are 0 and 1, and 2 otherwise; and those of what was folded into
-    /// its weights.
+    /// Roundings of products on a path: 1 where inputs are 0 and 1, 2 where they are computed, and 3 where they are numbers that
+    /// may have to be rounded; and those of what was folded into its weights.
     products: usize,
 }
 
@@ -64,8 +64,14 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl LayerFacts {
-    /// `errors` are those of the operators of the chain's layer.
-    pub(super) fn new(execution: &Execution, network: &Network, layer: &DescribedLayer, errors: &[u32]) -> LayerFacts {
+    /// `errors` are those of the operators of the chain's layer, `attribute_products` the roundings of products that read attributes.
+    pub(super) fn new(
+        execution: &Execution,
+        network: &Network,
+        layer: &DescribedLayer,
+        errors: &[u32],
+        attribute_products: usize,
+    ) -> LayerFacts {
         let weights = |term: usize| {
             let (weights, source) = (TermWeights::new(network, layer, term), layer.terms[term].source);
             let inputs = source.map_or(network.width(1), |source| network.described().layers[source].outputs);
@@ -74,7 +80,7 @@ impl LayerFacts {
         let all = || (0..layer.terms.len()).flat_map(weights);
         let terms = layer.terms.iter().map(|term| TermFacts {
             operator_error: errors[term.operator],
-            products: 1 + usize::from(term.source.is_some()) + term.roundings as usize,
+            products: if term.source.is_some() { 2 } else { attribute_products } + term.roundings as usize,
         });
         LayerFacts {
             execution: *execution,

@@ -306,6 +306,11 @@ impl Graph {
         self.normalisation().entry(self.attributes().row(node).len())
     }
 
+    /// The attributes of a node that are not 0, ascending.
+    pub(crate) fn row_attributes(&self, node: usize) -> &[u32] {
+        self.values().map_or_else(|| self.attributes().row(node), |values| values.row(node).0)
+    }
+
     /// The attributes of a node that are not 0, ascending, and what the network reads of them.
     pub fn row_values(&self, node: usize) -> Vec<(u32, f64)> {
         match self.values() {

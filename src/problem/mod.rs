@@ -220,6 +220,11 @@ impl Problem {
         check_targets(&self.graph, nodes)
     }
 
+    /// The same problem with the first layer as the model has it: numbers are read as they are, and not by their powers of two.
+    pub(crate) fn on_numbers(&self) -> Problem {
+        Problem { network: Arc::new((*self.network).clone().unwidened()), ..self.clone() }
+    }
+
     /// The same problem with another `Q`.
     pub fn at_global(&self, global: usize) -> Problem {
         Problem { budget: self.budget.with_global(global), ..self.clone() }

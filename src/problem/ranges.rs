@@ -127,6 +127,15 @@ impl Ranges {
         }
     }
 
+    /// How far any entry of an attribute may be moved, at most.
+    pub(crate) fn farthest(&self, attribute: usize) -> f64 {
+        match self {
+            Ranges::Ball(radius) => *radius,
+            Ranges::Between { low, high } if low[attribute] == high[attribute] => 0.0,
+            Ranges::Between { low, high } => up(high[attribute] - low[attribute]),
+        }
+    }
+
     /// May an entry with this value get that one?
     pub(crate) fn permit(&self, attribute: usize, value: f64, new: f64) -> bool {
         match self {

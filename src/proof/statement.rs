@@ -149,13 +149,16 @@ pub fn line(verdict: &Shown, checker: &Checker) -> Accepted<Line> {
 pub(crate) fn ranged_line(
     id: u32,
     class: u32,
-    claim: Option<&RangeClaim>,
+    claim: Result<&RangeClaim, Missing>,
     reason: &str,
     checker: &RangeChecker,
 ) -> Accepted<Line> {
     let unproved =
         |why: Missing, details: String| Accepted::from(Unproved { id, reason: short(&format!("{why}{details}")) });
-    let Some(claim) = claim else { return unproved(Missing::Undecided, format!(" ({reason})")) };
+    let claim = match claim {
+        Ok(claim) => claim,
+        Err(missing) => return unproved(missing, format!(" ({reason})")),
+    };
     checker.accept(RangeNodeProof { id, class, claim: claim.clone() }).unwrap_or_else(|refused| {
         let missing = match refused.proof.claim {
             RangeClaim::Robust(_) => Missing::NoLeaf,

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::number::dyadic::Dyadic;
-use crate::number::span::Span;
-use crate::ranges::backward::RangeBranch;
+use crate::number::span::{Span, down};
+use crate::ranges::backward::{LeafBound, RangeBranch};
 use crate::ranges::forward::Shift;
 use crate::ranges::lines::{HiddenUnit, UnitLines};
 use crate::ranges::scene::RangeScene;
@@ -16,11 +16,12 @@ const STEPS: usize = 20;
 const POLISHED: usize = 32;
 const THIRDS: usize = 40;
 
-/// A perturbation after which another class is as large or larger.
+/// A perturbation that takes a margin to what it has to be above, or below that.
 #[derive(Clone, Debug)]
 pub(crate) struct RangeAttack {
     pub(crate) class: usize,
     pub(crate) moves: Vec<Shift>,
+    /// Is the margin just that?
     pub(crate) tie: bool,
     /// The margin that it leaves, rounded up.
     pub(crate) upper: f64,
@@ -31,6 +32,10 @@ pub(crate) struct RangePair<'a> {
     pub(crate) scene: &'a RangeScene<'a>,
     pub(crate) reference: usize,
     pub(crate) other: usize,
+    /// What the margin has to be above: 0, or what rounding may take from it or add to it.
+    pub(crate) beyond: f64,
+    /// Where attacks consist of numbers of a format: bits of their significands, with exponents of binary32.
+    pub(crate) precision: Option<u32>,
 }
 
 impl RangePair<'_> {
@@ -41,25 +46,37 @@ impl RangePair<'_> {
         top
     }
 
+    /// A bound of how far the margin is above what it has to be above.
+    pub(crate) fn bound(&self, lines: &UnitLines, branch: &RangeBranch) -> LeafBound {
+        let bound = self.scene.bound(lines, branch, &self.top());
+        LeafBound { lower: self.above(bound.lower), ..bound }
+    }
+
+    /// How far a lower bound of the margin is above what that has to be above, rounded down.
+    pub(crate) fn above(&self, lower: f64) -> f64 {
+        if self.beyond == 0.0 { lower } else { down(lower - self.beyond) }
+    }
+
     /// All pre-activations after some changes, in floats.
     pub(crate) fn forward(&self, moves: &[Shift]) -> Vec<Vec<f64>> {
         self.scene.forward(moves, |node| self.scene.problem.sent(node).to_vec())
     }
 
-    /// The margin, from all pre-activations.
+    /// How far the margin is above what it has to be above, from all pre-activations.
     pub(crate) fn margin(&self, z: &[Vec<f64>]) -> f64 {
         let logits = &z[z.len() - 1];
-        logits[self.reference] - logits[self.other]
+        logits[self.reference] - logits[self.other] - self.beyond
     }
 
     /// Is this an attack? The exact network decides.
     pub(crate) fn attack(&self, moves: &[Shift]) -> Option<RangeAttack> {
-        let moves = self.admissible(moves)?;
+        let moves = self.admissible(&self.in_format(moves))?;
         let exact = self.scene.forward::<Dyadic>(&moves, |node| self.scene.problem.sum(node));
         let logits = &exact[exact.len() - 1];
         let margin = &logits[self.reference] - &logits[self.other];
-        let tie = margin.sign() == Ordering::Equal;
-        (margin.sign() != Ordering::Greater).then(|| RangeAttack {
+        let above = &margin - &Dyadic::from(self.beyond);
+        let tie = above.sign() == Ordering::Equal;
+        (above.sign() != Ordering::Greater).then(|| RangeAttack {
             class: self.other,
             moves,
             tie,
@@ -73,6 +90,16 @@ impl RangePair<'_> {
         let spans = self.scene.forward::<Span>(&moves, |node| self.scene.problem.enclosed(node).to_vec());
         let logits = &spans[spans.len() - 1];
         logits[self.reference].minus(logits[self.other]).hi
+    }
+
+    /// The changes to the nearest numbers of the format on the side of the old values, so that none leaves its range.
+    fn in_format(&self, moves: &[Shift]) -> Vec<Shift> {
+        let Some(precision) = self.precision else { return moves.to_vec() };
+        let rounded = |of: &Shift| match of.new > of.old {
+            true => format_below(of.new, precision).max(of.old),
+            false => (-format_below(-of.new, precision)).min(of.old),
+        };
+        moves.iter().map(|of| Shift { new: rounded(of), ..*of }).collect()
     }
 
     /// The changes that change something, if they are admissible together.
@@ -117,7 +144,6 @@ impl RangePair<'_> {
 
     /// Follows the margin's slope from some changes on, as long as it falls: the best changes seen, and the margin.
     pub(crate) fn descend(&self, lines: &UnitLines, start: &[Shift]) -> (Vec<Shift>, f64) {
-        let top = self.top();
         let mut best = start.to_vec();
         let mut z = self.forward(&best);
         let mut margin = self.margin(&z);
@@ -131,7 +157,7 @@ impl RangePair<'_> {
             }
             let unpriced =
                 UnitLines { prices: lines.prices.iter().map(|of| vec![0.0; of.len()]).collect(), ..lines.clone() };
-            let next = self.scene.bound(&unpriced, &here, &top).moves;
+            let next = self.bound(&unpriced, &here).moves;
             let after = self.forward(&next);
             let found = self.margin(&after);
             if found >= margin || found.is_nan() {
@@ -151,5 +177,41 @@ impl RangePair<'_> {
             }
         }
         (best, margin)
+    }
+}
+
+/// The largest number that is not above `x` and has a significand of so many bits, with the exponents of binary32.
+fn format_below(x: f64, precision: u32) -> f64 {
+    let exponent = (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let unit = 2f64.powi(exponent.max(-126) + 1 - precision as i32);
+    (x / unit).floor() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_binary32_are_the_nearest_below() {
+        for x in [
+            0.0,
+            0.1,
+            -0.1,
+            1.0,
+            -1.0,
+            1e-40,
+            -1e-40,
+            3e-46,
+            -3e-46,
+            16_777_217.0,
+            -16_777_217.0,
+            1.5e30,
+            0.1f32 as f64,
+        ] {
+            let near = x as f32;
+            let expected = if f64::from(near) > x { near.next_down() } else { near };
+            assert_eq!(format_below(x, 24), f64::from(expected), "{x}");
+            assert!(x.abs() < 1e-37 || format_below(x, 53) == x, "{x}");
+        }
     }
 }

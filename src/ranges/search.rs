@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use gcnproof_check::format::RangeStep;
 
-use crate::number::span::Span;
 use crate::problem::pace::Pace;
 use crate::ranges::attack::{RangeAttack, RangePair};
 use crate::ranges::backward::{Entry, RangeBranch};
@@ -49,7 +48,7 @@ pub(crate) struct RangeSearch<'a> {
 
 /// What is asked of a class pair.
 pub(crate) enum RangeGoal {
-    /// Is the margin always above 0?
+    /// Is the margin always above what it has to be above ([`RangePair::beyond`])?
     Sign,
     /// What is its minimum, up to a width relative to the larger of it and the margin without changes?
     Minimum {
@@ -116,7 +115,7 @@ enum RangeSplit {
 }
 
 impl RangeSearch<'_> {
-    /// Decides a branch: all of its perturbations leave the margin above 0, as its tree shows, or something stops the search.
+    /// Decides a branch: all of its perturbations leave the margin above what it has to be above, as its tree shows, or something stops the search.
     pub(crate) fn explore(&mut self, lines: UnitLines, branch: &RangeBranch, depth: usize) -> Result<Tree, RangeHalt> {
         self.visited += 1;
         let steps = if depth == 0 { ROOT_STEPS } else { BRANCH_STEPS };
@@ -157,22 +156,20 @@ impl RangeSearch<'_> {
         if !self.proofs {
             return Tree::new();
         }
-        let (scene, top) = (self.pair.scene, self.pair.top());
-        let positive = |lines: &UnitLines| scene.bound(lines, branch, &top).lower > 0.0;
+        let positive = |lines: &UnitLines| self.pair.bound(lines, branch).lower > 0.0;
         let shorter = [8, 16, 28].into_iter().map(|bits| lines.rounded(bits)).find(positive);
         let lines = shorter.as_ref().unwrap_or(lines);
-        let coefficients = scene.bound(lines, branch, &top).coefficients;
-        vec![RangeStep::Lines(Box::new(stated(scene, branch, lines, &coefficients)))]
+        let coefficients = self.pair.bound(lines, branch).coefficients;
+        vec![RangeStep::Lines(Box::new(stated(self.pair.scene, branch, lines, &coefficients)))]
     }
 
     /// Bounds a branch in which nothing is left to split: its signs contradict each other, or the ascent was too short.
     pub(super) fn insist(&mut self, mut lines: UnitLines, branch: &RangeBranch) -> Result<(f64, UnitLines), RangeHalt> {
-        let top = self.pair.top();
         let mut lower = f64::NEG_INFINITY;
         for _ in 0..INSISTENCE {
             for id in branch.signs.keys() {
                 let at = id.place * self.pair.scene.width(id.l) + id.unit;
-                lower = self.best_price(&mut lines, branch, [id.l - 2, at], &top);
+                lower = self.best_price(&mut lines, branch, [id.l - 2, at]);
                 if self.is_enough(lower) {
                     return Ok((lower, lines));
                 }
@@ -190,10 +187,10 @@ impl RangeSearch<'_> {
     }
 
     /// Sets one price where the bound, which is concave in it, is largest: the bound there.
-    fn best_price(&self, lines: &mut UnitLines, branch: &RangeBranch, [l, at]: [usize; 2], top: &[Span]) -> f64 {
+    fn best_price(&self, lines: &mut UnitLines, branch: &RangeBranch, [l, at]: [usize; 2]) -> f64 {
         let mut bound = |price: f64| {
             lines.prices[l][at] = price;
-            self.pair.scene.bound(lines, branch, top).lower
+            self.pair.bound(lines, branch).lower
         };
         let mut step = 1e-3;
         let (mut low, mut high) = (0.0, step);
@@ -228,7 +225,6 @@ impl RangeSearch<'_> {
         branch: &RangeBranch,
         steps: usize,
     ) -> Result<Ascent, RangeHalt> {
-        let (scene, top) = (self.pair.scene, self.pair.top());
         let mut best: Option<Ascent> = None;
         let (mut selected, mut average): (BTreeMap<Entry, Chosen>, Vec<Vec<f64>>) = (BTreeMap::new(), Vec::new());
         let mut done = 0;
@@ -236,7 +232,7 @@ impl RangeSearch<'_> {
             if self.pace.is_late() && best.is_some() {
                 break;
             }
-            let bound = scene.bound(&lines, branch, &top);
+            let bound = self.pair.bound(&lines, branch);
             done += 1;
             if best.as_ref().is_none_or(|best| bound.lower > best.lower) {
                 best = Some(Ascent {

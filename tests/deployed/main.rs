@@ -3,11 +3,15 @@
 //! `GCNPROOF_EXECUTIONS=2000x1000` draws so many networks, and so many executions of each.
 #![allow(missing_docs)]
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod cases;
 mod described;
 mod margins;
 mod program;
 mod proofs;
+mod ranges;
 mod simulation;
 mod tamper;
 
@@ -58,6 +62,10 @@ fn attributes(graph: &Graph, flips: &[Flip]) -> Vec<Vec<bool>> {
     rows
 }
 
+fn numbers(rows: &[Vec<bool>]) -> Vec<Vec<f64>> {
+    rows.iter().map(|row| row.iter().map(|&x| f64::from(u8::from(x))).collect()).collect()
+}
+
 /// An admissible set of flips.
 fn perturbation(problem: &Problem, random: &mut Stream) -> Vec<Flip> {
     let (graph, budget) = (problem.graph(), problem.budget());
@@ -78,11 +86,10 @@ fn perturbation(problem: &Problem, random: &mut Stream) -> Vec<Flip> {
 }
 
 /// Exact margins but for f64's rounding, in plain loops.
-fn exact(network: &Network, attributes: &[Vec<bool>]) -> Vec<Vec<f64>> {
-    let mut h: Vec<Vec<f64>> =
-        attributes.iter().map(|row| row.iter().map(|&x| f64::from(u8::from(x))).collect()).collect();
+fn exact(network: &Network, attributes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut h = attributes.to_vec();
     let last = network.layers().len() - 1;
-    for (l, layer) in network.layers().iter().enumerate() {
+    for (l, layer) in network.own_layers().enumerate() {
         let row = |m: usize| -> Vec<f64> {
             let mut sums = layer.bias.row(m).to_vec();
             for (n, entries) in layer.passing.row(m) {
@@ -129,7 +136,7 @@ fn hold(problem: &Problem, execution: Execution, executions: usize, seed: u64) -
             1 if !broken.is_empty() => broken[random.below(broken.len())].witness.clone(),
             _ => perturbation(problem, &mut random),
         };
-        let input = attributes(problem.graph(), &flips);
+        let input = numbers(&attributes(problem.graph(), &flips));
         let exact = exact(problem.network(), &input);
         let mut simulation =
             Simulation { random: &mut random, operator_errors: &errors, flush: execution.flush_subnormals };
@@ -211,7 +218,7 @@ fn a_class_that_depends_on_rounding_alone_is_said_to() {
         .map(|_| {
             let errors = [vec![0]];
             let mut simulation = Simulation { random: &mut random, operator_errors: &errors, flush: false };
-            let logits = simulation.logits(problem.network(), &[vec![true; 5]]);
+            let logits = simulation.logits(problem.network(), &[vec![1.0; 5]]);
             logits[0][0] > logits[0][1]
         })
         .collect();

@@ -61,11 +61,11 @@ impl Simulation<'_> {
     }
 
     /// The logits of all nodes.
-    pub fn logits(&mut self, network: &Network, attributes: &[Vec<bool>]) -> Vec<Vec<f32>> {
+    pub fn logits(&mut self, network: &Network, attributes: &[Vec<f64>]) -> Vec<Vec<f32>> {
         let mut h: Vec<Vec<f32>> =
-            attributes.iter().map(|row| row.iter().map(|&x| f32::from(u8::from(x))).collect()).collect();
+            attributes.iter().map(|row| row.iter().map(|&x| flushed(x as f32, self.flush)).collect()).collect();
         let last = network.layers().len() - 1;
-        for (l, layer) in network.layers().iter().enumerate() {
+        for (l, layer) in network.own_layers().enumerate() {
             let terms = layer.passing.terms();
             let weight = |k: usize, i: usize, j: usize| layer.weight.get(k * layer.inputs() + i, j) as f32;
             let mut next = Vec::new();

@@ -36,7 +36,7 @@ pub(crate) fn differences(stated: &Stated, graph: &GraphFile, model: &ModelFile,
         differences.push(format!("asked about {asked} of a node, stated about {found}"));
     }
     // What a rule costs is known only of rules that were asked about.
-    if let (Attack::Flips(_, Some(execution)), Stated::Flips(header), true) =
+    if let (Attack::Flips(_, Some(execution)) | Attack::Ranges(_, _, Some(execution)), Stated::Flips(header), true) =
         (&question.attack, stated, differences.is_empty())
     {
         let own = model.layers.iter().zip(rules).map(|(layer, rule)| match layer.operators.as_slice() {
@@ -144,7 +144,7 @@ impl<'a> Asked<'a> {
         graph: &'a GraphFile,
         stated: &RangeBudget,
     ) -> Result<Asked<'a>, Reason> {
-        let Some(Question { attack: Attack::Ranges(budget, ranges), .. }) = question else {
+        let Some(Question { attack: Attack::Ranges(budget, ranges, _), .. }) = question else {
             return Ok(Asked::nothing(graph));
         };
         let budget = RangeBudget::new(budget, ranges, graph)?;

@@ -73,8 +73,8 @@ pub struct Question {
 pub enum Attack {
     /// Flips of attributes, chosen anew for every node: in exact arithmetic, or whatever the execution.
     Flips(BudgetStatement, Option<Execution>),
-    /// Attributes moved within ranges, chosen anew for every node.
-    Ranges(BudgetStatement, RangesStatement),
+    /// Attributes moved within ranges, chosen anew for every node: in exact arithmetic, or whatever the execution.
+    Ranges(BudgetStatement, RangesStatement, Option<Execution>),
     /// Removed edges, chosen anew for every node.
     Removals(Removals),
     /// Flips of attributes and changed edges at once, chosen anew for every node.
@@ -103,7 +103,7 @@ impl Question {
     pub fn require(&self, graph: &GraphFile) -> Result<(), Reason> {
         match &self.attack {
             Attack::Flips(budget, _) | Attack::Collective { budget, .. } => Budget::new(budget, graph).map(|_| ())?,
-            Attack::Ranges(budget, ranges) => RangeBudget::new(budget, ranges, graph).map(|_| ())?,
+            Attack::Ranges(budget, ranges, _) => RangeBudget::new(budget, ranges, graph).map(|_| ())?,
             Attack::Removals(removals) if removals.is_plain() => {
                 RemovalBudget::new(removals, &graph.adjacency).map(|_| ())?
             }

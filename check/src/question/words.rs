@@ -38,6 +38,9 @@ pub enum Value {
     Optional(&'static str, &'static str),
 }
 
+/// Options about executions, which mean nothing without these.
+const EXECUTION: [&str; 3] = ["operator-error", "unit-roundoff", "flush-subnormals"];
+
 const fn word(
     short: Option<char>,
     long: &'static str,
@@ -317,26 +320,26 @@ impl Words {
             direction: self.word("flips", Direction::Both)?,
             frozen_attributes: frozen.unwrap_or_default(),
         };
-        let execution = ["operator-error", "unit-roundoff", "flush-subnormals"];
         if let Some(ranges) = ranges {
             self.refuse(&["bound", "attacked-nodes", "flips"], "where attributes are moved within ranges")?;
-            self.refuse(&execution, "where attributes are moved within ranges")?;
-            if self.get("deployed").is_some_and(|format| format != "exact") {
-                return Err("--deployed: moved attributes are decided in exact arithmetic only".into());
-            }
-            return Ok(Attack::Ranges(budget, ranges));
+            return Ok(Attack::Ranges(budget, ranges, self.execution()?));
         }
         if let Some(bound) = self.count("bound")? {
-            self.refuse(&execution, "beside --bound")?;
+            self.refuse(&EXECUTION, "beside --bound")?;
             if self.get("deployed").is_some_and(|format| format != "exact") {
                 return Err("--deployed beside --bound: one attack is bounded in exact arithmetic only".into());
             }
             return Ok(Attack::Collective { budget, attacked_nodes: self.count("attacked-nodes")?, bound });
         }
         self.refuse(&["attacked-nodes"], "without --bound")?;
-        let execution = match self.get("deployed") {
+        Ok(Attack::Flips(budget, self.execution()?))
+    }
+
+    /// The executions that are asked about; none: exact arithmetic.
+    fn execution(&self) -> Result<Option<Execution>, String> {
+        Ok(match self.get("deployed") {
             None | Some("exact") => {
-                self.refuse(&execution, "without --deployed float32")?;
+                self.refuse(&EXECUTION, "without --deployed float32")?;
                 None
             }
             Some("float32") => Some(Execution {
@@ -348,8 +351,7 @@ impl Words {
                 flush_subnormals: self.get("flush-subnormals").is_some(),
             }),
             Some(_) => return Err("--deployed: expected float32 or exact".into()),
-        };
-        Ok(Attack::Flips(budget, execution))
+        })
     }
 
     /// The values that attributes may get, if they are not flipped.
@@ -400,7 +402,7 @@ impl Words {
         if self.get("deployed").is_some_and(|format| format != "exact") {
             return Err("--deployed: changed edges are decided in exact arithmetic only".into());
         }
-        self.refuse(&["operator-error", "unit-roundoff", "flush-subnormals"], "without --deployed float32")?;
+        self.refuse(&EXECUTION, "without --deployed float32")?;
         let global = self.count("edges-global")?.ok_or("how many edges may be changed in all? Give -E and a number")?;
         let mut locals = self.locals("edges-local-file", ids.count())?;
         let uniform = match (&locals, self.count("edges-local")?) {

@@ -4,6 +4,8 @@ use gcnproof_files::GraphFile;
 
 use crate::format::{BudgetStatement, Direction, Local, Number, RangeLimits, RangesStatement};
 use crate::number::{Dyadic, Interval, Stored};
+use crate::rounding::Changes;
+use crate::statement::Network;
 use crate::verdict::Reason;
 
 /// At most [`RangeBudget::global`] entries in all and [`RangeBudget::local`] in a row, each to a value of its range.
@@ -237,6 +239,46 @@ impl RangeBudget {
             _ => reasons.push("one of question and statement is about --epsilon, the other about --ranges".into()),
         }
         reasons
+    }
+}
+
+/// FORMAT-RANGES.md §6.
+impl Changes for RangeBudget {
+    /// A number is rounded to the format, and multiplied by a weight and by an entry of the operator.
+    const PRODUCTS: usize = 3;
+
+    fn global(&self) -> usize {
+        self.global
+    }
+
+    fn local(&self, node: u32) -> usize {
+        self.local(node)
+    }
+
+    fn adds(&self) -> bool {
+        true
+    }
+
+    fn is_free(&self, attribute: u32) -> bool {
+        self.is_free(attribute)
+    }
+
+    fn farthest(&self, attribute: u32) -> Dyadic {
+        match &self.moves {
+            Moves::Ball(radius) => radius.exact.clone(),
+            Moves::Between(limits) => &limits[attribute as usize][1].exact - &limits[attribute as usize][0].exact,
+        }
+    }
+
+    fn row(&self, network: &Network, node: u32) -> Vec<(u32, Option<Dyadic>)> {
+        row(network.graph, node).into_iter().map(|(attribute, x)| (attribute, Some(x.exact()))).collect()
+    }
+
+    fn largest(&self, network: &Network) -> Dyadic {
+        let most = |numbers: &mut dyn Iterator<Item = Dyadic>| numbers.fold(Dyadic::ZERO, Dyadic::max);
+        let nodes = 0..self.local.len() as u32;
+        let values = most(&mut nodes.flat_map(|node| row(network.graph, node)).map(|(_, x)| x.exact().size()));
+        &values + &most(&mut (0..self.frozen.len() as u32).map(|attribute| self.farthest(attribute)))
     }
 }
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::bound::{LeafLines, RowScene};
+use super::budget::RangeBudget;
 use super::forward::Changed;
 use super::path::{RangePath, UnitPlace};
 use super::statement::RangeStatement;
@@ -12,6 +13,7 @@ use crate::format::{
     Convention, Line, RangeClaim, RangeClassProof, RangeLines, RangeNodeProof, RangeStep, RangeWitness,
 };
 use crate::number::{Dyadic, Interval, Stored};
+use crate::rounding::Rounding;
 use crate::verdict::{Fault, Reason, Verdict};
 use crate::work::{Meter, Work};
 
@@ -20,12 +22,15 @@ pub struct RangeChecker<'a> {
     statement: &'a RangeStatement<'a>,
     exact_only: bool,
     work: Arc<Work>,
+    rounding: Option<Rounding<'a, RangeBudget>>,
 }
 
 impl<'a> RangeChecker<'a> {
     /// With `exact_only` exact numbers alone judge witnesses; bounds are about floats rounded outward in any case.
     pub fn new(statement: &'a RangeStatement<'a>, exact_only: bool) -> RangeChecker<'a> {
-        RangeChecker { statement, exact_only, work: Work::lines() }
+        let executed = statement.executed.as_ref();
+        let rounding = executed.and_then(|of| Rounding::new(&of.0, &statement.budget, &of.1).ok());
+        RangeChecker { statement, exact_only, work: Work::lines(), rounding }
     }
 
     /// The same within other limits.
@@ -70,6 +75,16 @@ impl<'a> RangeChecker<'a> {
         }
     }
 
+    /// What a margin must exceed so that every execution keeps its sign; 0 for the exact network.
+    fn rounded(&self, node: u32, reference: u32, class: u32, meter: &Meter) -> Result<Dyadic, Reason> {
+        if self.statement.executed.is_none() {
+            return Ok(Dyadic::ZERO);
+        }
+        let error = self.rounding.as_ref().and_then(|rounding| rounding.margin_error(node, reference, class));
+        meter.look()?;
+        error.ok_or(Reason::Rounding)
+    }
+
     /// Every other class, ascending. That all margins are positive without a change is part of what is proved, so the reference class is
     /// the predicted one.
     fn robust(
@@ -85,12 +100,15 @@ impl<'a> RangeChecker<'a> {
             if others.next() != Some(one.class) {
                 return Err(Reason::Classes(one.class).into());
             }
+            let at_class = |reason| Fault { class: Some(one.class), step: None, reason };
+            let error = self.rounded(proof.id, proof.class, one.class, meter).map_err(at_class)?;
+            let error = Interval::around(&error).upper;
             let judged = scene.walk(&one.tree, meter, |path, step| {
                 let RangeStep::Lines(stated) = step else { return Err(Reason::Incomplete) };
                 let lines = read_lines(scene, path, stated, meter)?;
                 let mut top = vec![Interval::ZERO; classes];
                 (top[proof.class as usize], top[one.class as usize]) = (Stored::ONE.into(), (-Stored::ONE).into());
-                let lower = scene.bound(path, &lines, top, meter)?;
+                let lower = scene.bound(path, &lines, top, meter)?.minus(error);
                 match lower.is_positive() {
                     true => Ok(()),
                     false => Err(Reason::Bound(Interval { lower, ..Interval::ANY })),
@@ -117,7 +135,7 @@ impl<'a> RangeChecker<'a> {
             let clean = Logits::new(scene, &[], self.exact_only, meter)?;
             for class in (0..network.classes() as u32).filter(|&class| class != proof.class) {
                 // The smallest number among equals.
-                let ahead = match clean.margin(proof.class, class, meter)?.0 {
+                let ahead = match clean.margin(proof.class, class, &Dyadic::ZERO, meter)?.0 {
                     Ordering::Greater => true,
                     Ordering::Equal => proof.class < class,
                     Ordering::Less => false,
@@ -132,6 +150,12 @@ impl<'a> RangeChecker<'a> {
         }
         meter.spend(witness.entries.len() as u64 * 64)?;
         budget.require(graph, &witness.entries).map_err(at_class)?;
+        if let Some((_, deployed)) = &self.statement.executed
+            && let Some(of) = witness.entries.iter().find(|of| !is_in_format(&of.2.0, deployed.precision))
+        {
+            return Err(at_class(Reason::Entry((of.0, of.1))));
+        }
+        let error = self.rounded(proof.id, proof.class, witness.class, meter).map_err(at_class)?;
         // Others change nothing about the node.
         let place = |node: u32| scene.slice.place(1, node);
         let changes: Vec<Changed> = witness
@@ -142,10 +166,10 @@ impl<'a> RangeChecker<'a> {
             })
             .collect();
         let after = Logits::new(scene, &changes, self.exact_only, meter)?;
-        match after.margin(proof.class, witness.class, meter)? {
+        match after.margin(proof.class, witness.class, &error, meter)? {
             (Ordering::Less, _) => Ok(Verdict::NonRobust),
-            (Ordering::Equal, _) => Ok(Verdict::Tie),
-            (Ordering::Greater, margin) => Err(at_class(Reason::Margin(margin))),
+            (Ordering::Equal, _) if self.statement.executed.is_none() => Ok(Verdict::Tie),
+            (_, margin) => Err(at_class(Reason::Margin(margin))),
         }
     }
 }
@@ -169,11 +193,17 @@ impl<'a> Logits<'a> {
         Ok(Logits { scene, changes, rounded, exact: std::cell::OnceCell::new() })
     }
 
-    /// The sign of the margin of a class over another, and floats around it.
-    fn margin(&self, reference: u32, class: u32, meter: &Meter) -> Result<(Ordering, Interval), Reason> {
+    /// The sign of the margin of a class over another plus an error, and floats around it.
+    fn margin(
+        &self,
+        reference: u32,
+        class: u32,
+        error: &Dyadic,
+        meter: &Meter,
+    ) -> Result<(Ordering, Interval), Reason> {
         let (reference, class) = (reference as usize, class as usize);
         if let Some(logits) = &self.rounded {
-            let margin = logits[reference].minus(logits[class]);
+            let margin = logits[reference].minus(logits[class]).plus(Interval::around(error));
             if let Some(sign) = margin.sign() {
                 return Ok((sign, margin));
             }
@@ -183,9 +213,16 @@ impl<'a> Logits<'a> {
             let _ = self.exact.set(self.scene.forward(self.changes, meter)?);
         }
         let logits = self.exact.get().map_or(&[][..], Vec::as_slice);
-        let margin = &logits[reference] - &logits[class];
+        let margin = &(&logits[reference] - &logits[class]) + error;
         Ok((margin.sign(), Interval::around(&margin)))
     }
+}
+
+/// Has a number at most so many significant bits, and the exponents of binary32?
+fn is_in_format(x: &Dyadic, precision: u32) -> bool {
+    let x = x.reduced();
+    let (bits, precision) = (x.bits() as i64, i64::from(precision));
+    x.is_zero() || bits <= precision && x.parts().1 >= -125 - precision && x.parts().1 + bits <= 128
 }
 
 /// The lines that a leaf states.

@@ -6,9 +6,9 @@ use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::budget::{RangeBudget, row};
 use super::network::RangeNetwork;
-use crate::format::{Convention, Header, VERSION};
+use crate::format::{Convention, Deployed, Header, VERSION};
 use crate::number::{Interval, Stored};
-use crate::statement::require_digests;
+use crate::statement::{Network, require_deployed, require_digests};
 use crate::verdict::Reason;
 use crate::work::{Meter, Work};
 
@@ -21,6 +21,8 @@ pub struct RangeStatement<'a> {
     pub(super) network: RangeNetwork,
     pub(super) budget: RangeBudget,
     pub(super) classes: Convention,
+    /// The network as it runs, if the header is about that, and how it does.
+    pub(super) executed: Option<(Network<'a>, Deployed)>,
     /// Bounds of units by representation from 2 on, then by node.
     pub(super) units: Vec<Vec<OnceLock<Units>>>,
     sent: Vec<OnceLock<Units>>,
@@ -33,7 +35,7 @@ impl<'a> RangeStatement<'a> {
     /// If they do not, or the header states no ranges.
     pub fn new(
         graph: &'a GraphFile,
-        model: &ModelFile,
+        model: &'a ModelFile,
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<RangeStatement<'a>, Reason> {
@@ -43,7 +45,7 @@ impl<'a> RangeStatement<'a> {
     /// The same within other limits.
     pub(crate) fn within(
         graph: &'a GraphFile,
-        model: &ModelFile,
+        model: &'a ModelFile,
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
         meter: &Meter,
@@ -53,15 +55,20 @@ impl<'a> RangeStatement<'a> {
             let known = format!("proofs about ranges have version {VERSION}");
             return Err(Reason::Header(format!("version {}, but {known}", header.version)));
         }
-        if header.deployed.is_some() {
-            return Err(Reason::Header("proofs about ranges are about the exact network".into()));
-        }
         require_digests(graph, model, &header.graph, &header.model)?;
         let network = RangeNetwork::new(graph, model, &header.message_passing, matrices, meter)?;
         let budget = RangeBudget::new(&header.budget, ranges, graph)?;
+        let executed = match &header.deployed {
+            None => None,
+            Some(deployed) => {
+                let network = Network::on_numbers(graph, model, header, matrices, meter)?;
+                require_deployed(&network, deployed)?;
+                Some((network, deployed.clone()))
+            }
+        };
         let empty = || (0..graph.attributes.rows).map(|_| OnceLock::new()).collect();
         let units = (2..network.depth()).map(|_| empty()).collect();
-        Ok(RangeStatement { graph, network, budget, classes: header.classes, units, sent: empty() })
+        Ok(RangeStatement { graph, network, budget, classes: header.classes, executed, units, sent: empty() })
     }
 
     /// What the attacker may do.

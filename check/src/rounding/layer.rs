@@ -55,14 +55,15 @@ pub(super) fn power(exponent: i64) -> Dyadic {
 }
 
 impl Facts {
-    /// `errors` are those of the operators of the weight layer that the described one stands in.
+    /// `attribute_products` are the roundings of products that read attributes.
     pub(super) fn new(
         network: &Network,
         described: &Described,
         layer: &DescribedLayer,
         deployed: &Deployed,
-        errors: &[u32],
+        attribute_products: usize,
     ) -> Facts {
+        let errors = &deployed.operator_error[layer.layer];
         let precision = i64::from(deployed.precision);
         let (mut weight_rounding, mut largest_weight) = (0, Dyadic::ZERO);
         for of in &layer.terms {
@@ -75,8 +76,7 @@ impl Facts {
         }
         let terms = layer.terms.iter().map(|of| TermFacts {
             operator_error: errors[of.operator],
-            // `1·w` and `a·1` are exact.
-            products: if of.source.is_none() { 1 } else { 2 } + of.roundings as usize,
+            products: if of.source.is_none() { attribute_products } else { 2 } + of.roundings as usize,
         });
         let (terms, bias_roundings) = (terms.collect(), layer.bias_roundings as usize);
         let flush_subnormals = deployed.flush_subnormals;

@@ -1,14 +1,16 @@
 //! What rounding may do to a margin of the network as it runs (`FORMAT.md` §9), in dyadic integers: over the layers
 //! that the model describes.
 
+mod changes;
 mod layer;
 mod usual;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use changes::Changes;
 use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
-use layer::{Facts, SummedRow, power};
+use layer::{Facts, SummedRow};
 pub use usual::usual_error;
 
 use crate::format::Deployed;
@@ -38,9 +40,11 @@ type KnownRow = Option<Arc<Vec<ComputedUnit>>>;
 type Falling = (Vec<Dyadic>, Vec<Dyadic>);
 
 /// Error bounds of a statement about the network as it runs.
-pub struct Rounding<'a> {
+pub struct Rounding<'a, B = Budget<'a>> {
     network: &'a Network<'a>,
-    budget: &'a Budget<'a>,
+    budget: &'a B,
+    /// No attribute is larger, whatever is changed.
+    largest: Arc<Dyadic>,
     described: Arc<Described>,
     /// By described layer.
     facts: Arc<Vec<Facts>>,
@@ -77,19 +81,19 @@ fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
     numbers.fold(Dyadic::ZERO, |sum, x| &sum + &x)
 }
 
-impl<'a> Rounding<'a> {
+impl<'a, B: Changes> Rounding<'a, B> {
     /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it
     /// describes.
-    pub fn new(network: &'a Network<'a>, budget: &'a Budget<'a>, deployed: &Deployed) -> Result<Rounding<'a>, Reason> {
+    pub fn new(network: &'a Network<'a>, budget: &'a B, deployed: &Deployed) -> Result<Rounding<'a, B>, Reason> {
         let described = require_deployed(network, deployed)?;
-        let errors = &deployed.operator_error;
         let facts = described.layers.iter();
-        let facts = facts.map(|layer| Facts::new(network, &described, layer, deployed, &errors[layer.layer])).collect();
+        let facts = facts.map(|layer| Facts::new(network, &described, layer, deployed, B::PRODUCTS)).collect();
         let nodes = network.graph.attributes.rows as u32;
-        let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global);
+        let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global());
         let column = |term: DescribedWeights, unit: usize| {
-            let free = (0..attributes(network)).filter(|&d| !budget.is_frozen(d as u32));
-            let mut sizes: Vec<Dyadic> = free.map(|d| term.size(d, unit)).collect();
+            let free = (0..attributes(network)).filter(|&d| budget.is_free(d as u32));
+            let size = |d: usize| &term.size(d, unit) * &budget.farthest(d as u32);
+            let mut sizes: Vec<Dyadic> = free.map(size).collect();
             sizes.sort_by(|x, y| y.cmp(x));
             sizes.truncate(most.saturating_add(1));
             let mut sums = vec![Dyadic::ZERO];
@@ -104,22 +108,24 @@ impl<'a> Rounding<'a> {
             layer.terms.iter().map(of_term).collect()
         };
         let falling = Arc::new(described.layers.iter().map(of_layer).collect());
-        let (described, facts) = (Arc::new(described), Arc::new(facts));
-        Ok(Rounding { network, budget, described, facts, falling, made: None, rows: Mutex::default() })
+        let (described, facts, largest) = (Arc::new(described), Arc::new(facts), Arc::new(budget.largest(network)));
+        Ok(Rounding { network, budget, largest, described, facts, falling, made: None, rows: Mutex::default() })
     }
 
     /// The same after some flips, and without any others.
-    pub fn after(&self, flips: &Decided) -> Rounding<'a> {
+    pub fn after(&self, flips: &Decided) -> Rounding<'a, B> {
         let (facts, falling, described) = (self.facts.clone(), self.falling.clone(), self.described.clone());
-        Rounding { made: Some(flips.clone()), described, facts, falling, rows: Mutex::default(), ..*self }
+        let (made, largest) = (Some(flips.clone()), self.largest.clone());
+        Rounding { made, largest, described, facts, falling, rows: Mutex::default(), ..*self }
     }
 
-    /// The attributes of a node.
-    fn attributes(&self, node: u32) -> Vec<u32> {
-        let present = self.network.graph.attributes.row(node as usize);
-        let Some(made) = &self.made else { return present.to_vec() };
-        let kept = present.iter().copied().filter(|&d| !made.flipped_in(node).any(|flip| flip == d));
-        kept.chain(made.flipped_in(node).filter(|&d| !self.network.has(node, d))).collect()
+    /// The attributes of a node that are not 0, and what they are; none: 1.
+    fn attributes(&self, node: u32) -> Vec<(u32, Option<Dyadic>)> {
+        let present = self.budget.row(self.network, node);
+        let Some(made) = &self.made else { return present };
+        let kept = present.into_iter().filter(|&(d, _)| !made.flipped_in(node).any(|flip| flip == d));
+        let added = made.flipped_in(node).filter(|&d| !self.network.has(node, d));
+        kept.chain(added.map(|d| (d, None))).collect()
     }
 
     /// Flips that are still allowed at a node.
@@ -201,7 +207,7 @@ impl<'a> Rounding<'a> {
 
     /// By how much flips move a unit by way of the attributes that its own layer reads.
     fn moved(&self, at: usize, received: &Received, unit: usize) -> Dyadic {
-        let flips = received.flips.min(self.budget.global);
+        let flips = received.flips.min(self.budget.global());
         if received.open == 0 {
             return Dyadic::ZERO;
         }
@@ -232,7 +238,7 @@ impl<'a> Rounding<'a> {
             farthest: vec![Dyadic::ZERO; count],
             open: 0,
             flips: 0,
-            row: SummedRow::new(count, if reads { power(0) } else { Dyadic::ZERO }),
+            row: SummedRow::new(count, if reads { (*self.largest).clone() } else { Dyadic::ZERO }),
         };
         let mut seen = vec![BTreeSet::new(); count];
         for pair in pairs(network.layers[layer.layer].links.row(m)) {
@@ -251,11 +257,14 @@ impl<'a> Rounding<'a> {
                         }
                         let term = DescribedWeights::new(network, layer, of);
                         let mut sent = vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs];
-                        for d in self.attributes(n) {
+                        for (d, x) in self.attributes(n) {
                             seen[k].insert(d);
                             for (j, (value, magnitude)) in sent.iter_mut().enumerate() {
-                                *value += term.weight(d as usize, j);
-                                *magnitude += &term.size(d as usize, j);
+                                let (w, size) = (term.weight(d as usize, j), term.size(d as usize, j));
+                                match &x {
+                                    None => (*value += w, *magnitude += &size),
+                                    Some(x) => (*value += &(x * w), *magnitude += &(&x.size() * &size)),
+                                };
                             }
                         }
                         for (sum, (value, magnitude)) in received.attributes.iter_mut().zip(&sent) {
@@ -270,7 +279,7 @@ impl<'a> Rounding<'a> {
                 received.flips = received.flips.saturating_add(local);
             }
         }
-        let added = if self.budget.adds() { received.flips.min(self.budget.global) } else { 0 };
+        let added = if self.budget.adds() { received.flips.min(self.budget.global()) } else { 0 };
         for (k, of) in layer.terms.iter().enumerate() {
             received.row.inputs[k] = match of.source {
                 None => seen[k].len().saturating_add(added).min(attributes(network)),

@@ -14,7 +14,7 @@ fn inputs(network: &Network, layer: usize) -> usize {
 
 /// How many attributes there are.
 pub(crate) fn attributes(network: &Network) -> usize {
-    network.graph.attributes.columns
+    network.layers[0].weight.len()
 }
 
 /// The described layers of a network whose executions a header speaks of.

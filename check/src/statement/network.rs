@@ -254,11 +254,40 @@ impl<'a> Network<'a> {
         matrices: &[Arc<SparseMatrix>],
         meter: &Meter,
     ) -> Result<Network<'a>, Reason> {
+        let terms = require_fit(graph, model, &header.message_passing)?[0].len();
+        let (first, attributes) = (first_weights(graph, model, terms)?, graph.attributes.columns);
+        Network::reading(first, attributes, graph, model, header, matrices, meter)
+    }
+
+    /// The same where attributes that are numbers are read as they are, and not by their powers of two: for what rounding does.
+    ///
+    /// # Errors
+    /// As before.
+    pub(crate) fn on_numbers(
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+        meter: &Meter,
+    ) -> Result<Network<'a>, Reason> {
+        let terms = require_fit(graph, model, &header.message_passing)?[0].len();
+        let first = &model.layers[0].weight;
+        Network::reading(Cow::Borrowed(first), first.rows / terms.max(1), graph, model, header, matrices, meter)
+    }
+
+    /// The network with these first weights, of so many attributes.
+    fn reading(
+        first: Cow<'a, DenseMatrix>,
+        attributes: usize,
+        graph: &'a GraphFile,
+        model: &'a ModelFile,
+        header: &Header,
+        matrices: &[Arc<SparseMatrix>],
+        meter: &Meter,
+    ) -> Result<Network<'a>, Reason> {
         let stated = require_fit(graph, model, &header.message_passing)?;
-        let attributes = graph.attributes.columns;
         let mut operators = Operators::new(graph, matrices.iter().chain(&model.matrices));
         let mut known: HashMap<Vec<&str>, Arc<Links>> = HashMap::new();
-        let first = first_weights(graph, model, stated[0].len())?;
         let (mut layers, mut inputs) = (Vec::new(), attributes);
         let (mut widths, mut terms, mut linear) = (vec![0, 0], vec![0], vec![Vec::new(), Vec::new()]);
         let mut all_rules = Vec::new();

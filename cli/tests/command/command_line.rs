@@ -470,7 +470,7 @@ fn removed_edges_on_the_command_line() {
     refused(&["--edges", "remove"], &["how many edges"]);
     // Otherwise the option would be ignored: what --deployed excludes does not need it.
     refused(&["--edges", "remove", "-E", "3", "--unit-roundoff", "2^-8"], &["--unit-roundoff", "--edges"]);
-    refused(&["-Q", "1", "--epsilon", "0.1", "--flush-subnormals"], &["--flush-subnormals", "--epsilon"]);
+    refused(&["-Q", "1", "--epsilon", "0.1", "--flush-subnormals"], &["--flush-subnormals needs --deployed"]);
     refused(&["-E", "3", "-Q", "2"], &["--edges"]);
     refused(&["--edges", "remove", "-E", "3", "--message-passing", "poly(gcn;0,1)"], &["layer 1", "poly(gcn;0,1)"]);
     refused(&["--edges", "remove", "-E", "3", "--freeze-edges", "../fixtures/none.txt"], &["../fixtures/none.txt"]);

@@ -618,8 +618,6 @@ const TABLE: &[(&str, &str)] = &[
     ("ranges without a number", "certify small.npz plain.npz --ranges observed"),
     ("ranges and edges", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --edges remove -E 1"),
     ("ranges and flips", "certify small.npz plain.npz -Q 1 --ranges observed --flips add"),
-    ("ranges of a deployed network", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --deployed float32"),
-    ("the precision of ranges", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --unit-roundoff 2^-8"),
     ("a gap of ranges", "certify small.npz plain.npz -Q 1 --epsilon 0.1 --gap 0.1"),
     ("exact margins of flips and edges", "certify cora.npz gcn.safetensors -Q 1 --edges remove -E 1 --exact-margins"),
     ("a budget below 0", "certify cora.npz gcn.safetensors -Q -1"),

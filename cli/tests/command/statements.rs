@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use gcnproof_results::record::NodeRecord;
 use serde_json::Value;
 
 const FOLDER: &str = "../check/tests/checker/statements";
@@ -128,6 +129,52 @@ fn proofs_about_ranges_answer_what_they_state() {
     std::fs::write(proofs, forged).unwrap();
     let (code, text) = check(&["--epsilon", "3"]);
     assert!(code == 1 && text.contains("the bound is not above 0"), "{code} {text}");
+}
+
+/// As the network runs: proofs say so, and one about the exact network is no answer to a question about executions.
+#[test]
+fn proofs_about_ranges_are_about_executions_if_they_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let run =
+        |arguments: &[&str]| told(&Command::new(env!("CARGO_BIN_EXE_gcnproof")).args(arguments).output().unwrap());
+    let (graph, model) = ("../fixtures/cora.npz", "../fixtures/cora_pyg.safetensors");
+    let asked = ["-Q", "4", "-q", "2", "--nodes", "0-5", "--epsilon", "0.25"];
+    let (deployed, exact) = (file("deployed.jsonl"), file("exact.jsonl"));
+    let float32 = ["--deployed", "float32"];
+    let rows = file("rows.parquet");
+    let certify = ["certify", graph, model, "--proofs", &deployed, "--out", &rows];
+    let (code, text) = run(&[&certify, &asked[..], &float32].concat());
+    assert!(code == 0 && text.contains("as deployed: "), "{text}");
+    let rows: Vec<NodeRecord> = gcnproof_results::read(rows.as_ref(), NodeRecord::ranged_schema(true)).unwrap();
+    for row in &rows {
+        let values = row.own.witness_values.as_deref().unwrap_or_default().split_whitespace();
+        let is_float32 = |value: &str| value.parse::<f64>().is_ok_and(|x| f64::from(x as f32) == x);
+        assert!(row.own.deployed.is_some() && values.clone().all(is_float32), "{row:?}");
+        assert!(row.own.rounding.iter().flatten().all(|pair| pair.upper.is_some_and(|error| error < 0.01)), "{row:?}");
+    }
+    assert_eq!(run(&[&["certify", graph, model, "--proofs", &exact], &asked[..]].concat()).0, 0);
+    let check = |proofs: &str, more: &[&str]| run(&[&["check", graph, model, proofs], &asked[..], more].concat());
+    let (code, text) = check(&deployed, &float32);
+    assert!(code == 0 && text.contains("as deployed, for every execution in"), "{code} {text}");
+    assert_eq!(check(&deployed, &[]).0, 0);
+    assert_eq!(check(&exact, &[]).0, 0);
+    for (proofs, more) in [(&exact, &float32[..]), (&deployed, &["--deployed", "float32", "--operator-error", "500"])] {
+        let (code, text) = check(proofs, more);
+        assert_eq!(code, 1, "{text}");
+    }
+    let (code, text) = run(&["check", graph, model, &deployed]);
+    assert!(code == 4 && text.contains("in every execution in"), "{code} {text}");
+    let (code, text) = run(&[
+        &["radius", graph, model, "-q", "1", "--max-Q", "2", "--nodes", "0-2", "--epsilon", "0.25"],
+        &float32[..],
+    ]
+    .concat());
+    assert_eq!(code, 0, "{text}");
+    let explain =
+        ["explain", graph, model, "-Q", "2", "-q", "1", "--epsilon", "0.25", "--node", "1", "--time-limit", "5"];
+    let (code, text) = run(&[&explain, &float32[..]].concat());
+    assert!(code == 0 && text.contains("as deployed: ") && text.contains("rounding ±"), "{text}");
 }
 
 /// Smallest margins of attributes that are moved: both bounds are there, and `explain` has them as well.

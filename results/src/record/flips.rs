@@ -75,14 +75,17 @@ const DEPLOYED: [Column; 3] = [
 const RANGED: [Column; 1] = [Column { name: "witness_values", kind: Kind::OptionalText }];
 
 impl NodeRecord {
-    /// The columns of a file of such rows where attributes are moved within ranges.
-    pub const RANGED_SCHEMA: &'static [Column] = &joined::<21>(&COLUMNS, &RANGED);
-
     /// The columns of a file of such rows, without exact margins.
     pub const SCHEMA: &'static [Column] = &COLUMNS;
 
     /// The columns of a file of such rows, with exact margins.
     pub const EXACT_SCHEMA: &'static [Column] = &joined::<21>(&COLUMNS, &EXACT);
+
+    /// The columns of a file of such rows where attributes are moved within ranges.
+    pub fn ranged_schema(deployed: bool) -> &'static [Column] {
+        const RUNS: &[Column] = &joined::<24>(&joined::<23>(&COLUMNS, &DEPLOYED), &RANGED);
+        if deployed { RUNS } else { &const { joined::<21>(&COLUMNS, &RANGED) } }
+    }
 
     /// The columns of the network as it runs.
     fn check_deployed(&self) -> Result<(), Contradiction> {
