@@ -344,7 +344,9 @@ let range_rows s m scale =
   let moves = match m.limits with
     | Around x ->
         let x = whole x in
-        each_row (fun n -> Array.init s.attributes (fun d -> let v = read (N.of_int n) (N.of_int d) in (N.sub v x, N.add v x))) (N.neg x, x)
+        let of_zero = (N.neg x, x) in
+        let around v = if N.sign v = 0 then of_zero else (N.sub v x, N.add v x) in
+        each_row (fun n -> Array.init s.attributes (fun d -> around (read (N.of_int n) (N.of_int d)))) of_zero
     | Between list -> let list = Array.map (fun (low, high) -> (whole low, whole high)) list in fun _ d -> Option.value (at list d) ~default:(N.zero, N.zero) in
   (read, moves)
 

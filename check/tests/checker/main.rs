@@ -34,3 +34,4 @@ mod truth;
 mod verified;
 mod verified_collective;
 mod verified_edges;
+mod verified_ranges;
