@@ -124,6 +124,22 @@ def test_smallest_margins():
     assert told["verdict"] == least[0].verdict and "worst case" in str(told)
 
 
+def test_as_deployed_with_proofs_and_a_page(tmp_path):
+    graph, network, _ = problem(2)
+    attack, proofs, page = Ranges(Q=2, q=1, epsilon=0.5), tmp_path / "proofs.jsonl", tmp_path / "page.html"
+    exact = gcnproof.certify(network, graph, attack)
+    results = gcnproof.certify(network, graph, attack, deployed="float32", proofs=proofs, out=tmp_path / "rows.parquet")
+    assert (results.verdict == exact.verdict).all() and set(results.deployed) <= {"robust", "non_robust", "rounding_dependent"}
+    for row in results:
+        assert row.rounding and all(np.float32(value) == value for value in row.witness_values) or row.deployed != "non_robust"
+    assert [row.deployed for row in gcnproof.load(tmp_path / "rows.parquet")] == list(results.deployed)
+    assert gcnproof.check(network, graph, proofs, attack, deployed="float32").proved
+    assert not gcnproof.check(network, graph, proofs, attack, deployed=gcnproof.Execution(operator_error=1000)).proved
+    assert "as deployed" in str(gcnproof.explain(network, graph, 0, attack, deployed="float32"))
+    gcnproof.report(results, out=page, graph=graph)
+    assert "What attackers move" in page.read_text()
+
+
 def test_what_does_not_fit():
     graph, network, x = problem(0)
     for wrong, words in (
@@ -139,7 +155,6 @@ def test_what_does_not_fit():
         (lambda: gcnproof.certify(network, graph, Ranges(low=9, high=-9)), "goes from"),
         (lambda: gcnproof.certify(network, graph, Q=1, q=1), r"Ranges\(epsilon"),
         (lambda: gcnproof.certify(network, graph, Ranges(epsilon=1), Q=1), r"beside Ranges"),
-        (lambda: gcnproof.certify(network, graph, Ranges(epsilon=1), deployed="float32"), "deployed"),
         (lambda: gcnproof.collective(network, graph, 3, Ranges(epsilon=1)), "Ranges"),
         (lambda: gcnproof.logits(network, graph, [(0, 0)]), "numbers"),
         (lambda: gcnproof.Graph(graph.adjacency, x), "Ranges"),

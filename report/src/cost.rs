@@ -16,11 +16,12 @@ use crate::chart::plot::{Bar, Dash, Plot, Shape};
 const DOTS: usize = 1500;
 
 /// The steps of all attackers in the order of their cascades: by the names that files have, and as they are shown.
-const STEPS: [(&str, &str, Ink); 13] = [
+const STEPS: [(&str, &str, Ink); 14] = [
     ("path_bound", "path bound", Ink::Brown),
     ("paper_bound", "paper's bound", Ink::Purple),
     ("anchored_bound", "anchored bound", Ink::Sky),
     ("priced_bound", "bound by prices", Ink::Sky),
+    ("linear_bound", "bound by lines", Ink::Sky),
     ("mixed_bounds", "mixtures", Ink::Blue),
     ("listed", "all sets listed", Ink::Blue),
     ("column_generation", "column generation", Ink::Green),

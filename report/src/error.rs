@@ -86,8 +86,10 @@ pub enum ReportError {
         files: String,
     },
     /// The results are about different attacks.
-    #[error("the results are about different attacks, on attributes and on edges: {files}")]
-    #[diagnostic(help("make one report of the runs with --edges and one of the others"))]
+    #[error("the results are about different attacks: {files}")]
+    #[diagnostic(help(
+        "make one report of the runs about flips, one of those about moved attributes (--epsilon, --ranges), and one of those with --edges"
+    ))]
     Attacks {
         /// Which files, by attack.
         files: String,

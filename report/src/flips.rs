@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::group::Group;
+use super::group::{Attacked, Group};
 use super::landscape::{Landscape, attribute_name};
 use super::sheet::{Sheet, percent, slug};
 use crate::chart::axis::Axis;
@@ -21,6 +21,9 @@ pub const KINDS: [(&str, Ink); 3] = [("added", Ink::Orange), ("removed", Ink::Bl
 
 /// The same where categories are changed: nothing is added or removed.
 const CHANGED: [(&str, Ink); 3] = [("changed", Ink::Orange), ("removed", Ink::Blue), ("flipped", Ink::Grey)];
+
+/// The same where attributes are moved.
+const MOVED: [(&str, Ink); 3] = [("raised", Ink::Orange), ("lowered", Ink::Blue), ("moved", Ink::Grey)];
 
 /// What the smallest attacks of a group consist of.
 #[derive(Default)]
@@ -76,14 +79,19 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> FlipTally {
         };
         match landscape {
             Some(landscape) => {
-                for deed in landscape.deeds(*target, witness.flips()) {
+                for (at, deed) in landscape.deeds(*target, witness.flips()).into_iter().enumerate() {
+                    let kind = match (group.attacked, witness.values().get(at)) {
+                        (Attacked::Moves, Some(new)) => usize::from(*new < deed.old),
+                        (Attacked::Moves, None) => 2,
+                        _ => usize::from(!deed.added),
+                    };
                     let place = match deed.distance {
                         Some(0) => "0: the target".to_string(),
                         Some(1) => "1: its neighbours".to_string(),
                         Some(hops) => hops.to_string(),
                         None => "farther".to_string(),
                     };
-                    count(deed.flip.attribute, usize::from(!deed.added), place);
+                    count(deed.flip.attribute, kind, place);
                 }
             }
             None => {
@@ -101,7 +109,12 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> FlipTally {
 fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, span: &FlipSpan) -> Sheet {
     let graph = landscape.map(Landscape::graph);
     let categories = graph.is_some_and(|graph| graph.categories().is_some());
-    let (flip, things, kinds) = if categories { ("change", "kinds", &CHANGED) } else { ("flip", "attributes", &KINDS) };
+    let moved = group.attacked == Attacked::Moves;
+    let (flip, things, kinds) = match (moved, categories) {
+        (true, _) => ("move", "attributes", &MOVED),
+        (false, true) => ("change", "kinds", &CHANGED),
+        (false, false) => ("flip", "attributes", &KINDS),
+    };
     let title = format!("What attackers {flip}: {}", group.name);
     let FlipTally { attributes, mut distances, flips, attacks } = tally;
     let graphs = group.classifies_graphs();
@@ -113,25 +126,34 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, sp
         // Distances are those from a node.
         distances.clear();
     }
-    let mut numbers = Numbers::new(&["model", "what", "name", "added", "removed", "flipped"]);
+    let names = |attribute: u32| match moved && graph.is_none_or(|graph| graph.attribute_names().is_none()) {
+        true => format!("attribute {attribute}"),
+        false => attribute_name(graph, attribute),
+    };
+    let [added, removed, unknown] = if moved { MOVED.map(|kind| kind.0) } else { KINDS.map(|kind| kind.0) };
+    let mut numbers = Numbers::new(&["model", "what", "name", added, removed, unknown]);
     let mut order: Vec<(u32, Counts)> = attributes.into_iter().collect();
     order.sort_by_key(|(attribute, counts)| (usize::MAX - counts.iter().sum::<usize>(), *attribute));
     let mut record = |what: &str, name: &str, counts: &Counts| {
         let [added, removed, unknown] = counts.map(|count| count.to_string());
         numbers.push([group.name.clone(), what.to_string(), name.to_string(), added, removed, unknown]);
     };
-    order.iter().for_each(|(attribute, counts)| record("attribute", &attribute_name(graph, *attribute), counts));
+    order.iter().for_each(|(attribute, counts)| record("attribute", &names(*attribute), counts));
     distances.iter().for_each(|(place, counts)| record("distance", place, counts));
     let different = order.len();
     order.truncate(SHOWN);
-    let most = if categories { "The most frequent changes" } else { "The most flipped attributes" };
-    let names = |attribute| attribute_name(graph, attribute);
+    let most = match (moved, categories) {
+        (true, _) => "The most moved attributes",
+        (false, true) => "The most frequent changes",
+        (false, false) => "The most flipped attributes",
+    };
     let mut plots = vec![ranked(most, &format!("{flip}s in all attacks"), &order, span.flips, &names, kinds)];
     if !graphs {
-        plots.push(by_distance(&distances, flips, span.share, kinds));
+        plots.push(by_distance(&distances, flip, flips, span.share, kinds));
     }
     let unsure = match (landscape, graphs) {
         (Some(_), _) => "",
+        (None, _) if moved => " Without the graph (--graph) it is not known which are raised and which are lowered.",
         (None, true) => " Without the graphs (--graph) it is not known which flips add and which remove.",
         (None, false) => {
             " Without the graph (--graph) it is not known which flips add, which remove, and at what distance."
@@ -141,7 +163,7 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, sp
         "The {flips} {flip}s of the smallest attack known against each of {attacks} {targets}, of {different} different {things}. \
          Each attack was replayed through the exact network; others may exist.{unsure}"
     );
-    let name = format!("fig6_flips_{}", slug(&group.name));
+    let name = format!("fig6_{}_{}", if moved { "moves" } else { "flips" }, slug(&group.name));
     let columns = plots.len();
     Figure { number: 6, name, title, caption, plots, columns, height: 430.0, numbers, made: Vec::new() }.into()
 }
@@ -170,17 +192,18 @@ pub fn ranked(
 
 fn by_distance(
     distances: &BTreeMap<String, Counts>,
+    flip: &str,
     flips: usize,
     most: f64,
     kinds: &[(&'static str, Ink); 3],
 ) -> Plot {
     let x = Axis::named("distance from the target (hops)", distances.keys().cloned().collect());
-    let y = Axis { unit: " %", ..Axis::linear("share of all flips", 0.0, 1.1 * most) };
+    let y = Axis { unit: " %", ..Axis::linear(&format!("share of all {flip}s"), 0.0, 1.1 * most) };
     let mut plot = Plot::new("Where they are", x, y);
     let all: Vec<&Counts> = distances.values().collect();
     let sizes = all.iter().map(|counts| counts.map(|count| percent(count, flips)).to_vec()).collect();
     let stack = Stack { lying: false, half: 0.38, parts: kinds, sizes, opacity: 1.0 };
-    let told = |at: usize, kind: usize| format!("{}: {} flips", kinds[kind].0, all[at][kind]);
+    let told = |at: usize, kind: usize| format!("{}: {} {flip}s", kinds[kind].0, all[at][kind]);
     plot.stack(stack, told, |at| format!("{:.1} %", percent(all[at].iter().sum(), flips)));
     plot
 }

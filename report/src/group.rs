@@ -8,7 +8,9 @@ use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::budget::Direction;
 use gcnproof::{Attacker, Execution, Flips, Words};
-use gcnproof_results::record::description::{BudgetRecord, Class, Description, FlipRun, Identity, Level, LocalRecord};
+use gcnproof_results::record::description::{
+    BudgetRecord, Class, Description, FlipRun, Identity, Level, LocalRecord, RangeRecord,
+};
 use gcnproof_results::record::edges::{EdgeBudgetRecord, EdgeRun};
 use gcnproof_results::record::pair::PairRecord;
 
@@ -105,6 +107,8 @@ pub struct Group {
     pub commands: Vec<String>,
     /// Are edges removed?
     pub removals: bool,
+    /// What is attacked.
+    pub attacked: Attacked,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
     pub local: Option<u64>,
     /// Verdicts, by `Q` and method.
@@ -130,6 +134,8 @@ pub struct Groups {
     pub notices: Vec<String>,
     /// Are edges removed, in all of them?
     pub removals: bool,
+    /// What is attacked in all of them.
+    pub attacked: Attacked,
     /// The graph of all results, by its digest.
     pub graph: Option<String>,
     /// The files, each with its date and a command that makes the same.
@@ -141,9 +147,11 @@ pub struct Groups {
 impl Groups {
     /// Puts sources in order.
     pub fn new(sources: Sources) -> Result<Groups, ReportError> {
+        let attacked = one_attack(&sources.files)?;
         let mut all = Groups {
             graph: one_graph(&sources.files)?,
-            removals: one_attack(&sources.files)?,
+            attacked,
+            removals: attacked == Attacked::Edges,
             commands: sources.commands.clone(),
             ..Groups::default()
         };
@@ -196,6 +204,7 @@ impl Groups {
                     name: called.clone(),
                     budget: known.unwrap_or_else(|| "budget not known".into()),
                     removals: edges.is_some(),
+                    attacked: Attacked::of(run.as_ref()),
                     local: budget.and_then(plain),
                     identity: run.as_ref().and_then(|run| run.input().cloned()),
                     ..Group::default()
@@ -238,7 +247,7 @@ impl Groups {
 
     /// What the attacker's changes and budgets are called.
     pub fn words(&self) -> &'static Words {
-        words_of(self.removals)
+        self.attacked.words()
     }
 
     /// Graph and model of all results that say theirs.
@@ -370,7 +379,7 @@ impl Group {
 
     /// What the attacker's changes and budgets are called.
     pub fn words(&self) -> &'static Words {
-        words_of(self.removals)
+        self.attacked.words()
     }
 
     /// What its rows are about, one of them and several.
@@ -392,7 +401,9 @@ impl Group {
         let radii = radii.map(|row| (row.node, &row.witness));
         for (node, witness) in radii.chain(verdicts.map(|row| (row.node, &row.witness))) {
             let known = smallest.entry(node).or_insert(witness);
-            if witness.len() < known.len() {
+            // Rows of radii do not have values.
+            let more = witness.len() == known.len() && witness.values().len() > known.values().len();
+            if witness.len() < known.len() || more {
                 *known = witness;
             }
         }
@@ -403,10 +414,6 @@ impl Group {
     pub fn best_radii(&self) -> Option<&Radii> {
         self.radii.iter().max_by_key(|radii| radii.method)
     }
-}
-
-fn words_of(removals: bool) -> &'static Words {
-    if removals { &Edges::WORDS } else { &Flips::WORDS }
 }
 
 /// What two names of one model have in common, if that is a name: `gcn` for `gcn-Q3` and `gcn-Q12`.
@@ -476,18 +483,51 @@ impl Key {
     }
 }
 
-/// Are edges removed in all sources that speak of an attack?
-fn one_attack(files: &[Source]) -> Result<bool, ReportError> {
-    let attacks = files.iter().filter(|source| !matches!(source.rows, Rows::Training(_)));
-    let (edges, others): (Vec<&Source>, Vec<&Source>) = attacks
-        .partition(|source| source.run.as_ref().and_then(|run| run.description.as_ref().ok()?.edges()).is_some());
-    if !edges.is_empty() && !others.is_empty() {
+/// What is attacked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attacked {
+    /// Attributes are flipped, or categories changed.
+    #[default]
+    Flips,
+    /// Attributes are moved within ranges.
+    Moves,
+    /// Edges are changed.
+    Edges,
+}
+
+impl Attacked {
+    fn of(run: Option<&Description>) -> Attacked {
+        match run {
+            Some(run) if run.edges().is_some() => Attacked::Edges,
+            Some(run) if run.budget().is_some_and(|budget| budget.ranges.is_some()) => Attacked::Moves,
+            _ => Attacked::Flips,
+        }
+    }
+
+    fn words(self) -> &'static Words {
+        const MOVES: Words = Words { change: "change", changes: "changes", things: "changes", ..Flips::WORDS };
+        match self {
+            Attacked::Flips => &Flips::WORDS,
+            Attacked::Moves => &MOVES,
+            Attacked::Edges => &Edges::WORDS,
+        }
+    }
+}
+
+/// What is attacked in all sources that speak of an attack.
+fn one_attack(files: &[Source]) -> Result<Attacked, ReportError> {
+    let attacked = |source: &Source| Attacked::of(source.run.as_ref().and_then(|run| run.description.as_ref().ok()));
+    let attacks: Vec<&Source> = files.iter().filter(|source| !matches!(source.rows, Rows::Training(_))).collect();
+    let first = attacks.first().map_or(Attacked::Flips, |source| attacked(source));
+    let (same, others): (Vec<&Source>, Vec<&Source>) =
+        attacks.into_iter().partition(|source| attacked(source) == first);
+    if !others.is_empty() {
         let list = |sources: &[&Source]| {
             sources.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(" and ")
         };
-        return Err(ReportError::Attacks { files: format!("{} against {}", list(&others), list(&edges)) });
+        return Err(ReportError::Attacks { files: format!("{} against {}", list(&same), list(&others)) });
     }
-    Ok(!edges.is_empty())
+    Ok(first)
 }
 
 /// The local budget in a few words.
@@ -503,12 +543,18 @@ pub(super) fn words(budget: &BudgetRecord) -> String {
     };
     let frozen = budget.frozen_attributes.len();
     let frozen = if frozen > 0 { format!(", {frozen} attributes frozen") } else { String::new() };
-    format!("{local}{direction}{frozen}")
+    let moved = match &budget.ranges {
+        None => String::new(),
+        Some(RangeRecord::Epsilon(radius)) => format!("attributes moved by at most {radius}, "),
+        Some(RangeRecord::Between { .. }) => "attributes moved within their ranges, ".to_string(),
+    };
+    format!("{moved}{local}{direction}{frozen}")
 }
 
 /// `q`, if the budget is as in the paper.
 fn plain(budget: &BudgetRecord) -> Option<u64> {
     match budget.local {
+        _ if budget.ranges.is_some() => None,
         LocalRecord::Uniform(q) if budget.frozen_attributes.is_empty() && budget.direction == Direction::Both => {
             Some(q)
         }

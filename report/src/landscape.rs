@@ -15,12 +15,14 @@ use super::error::ReportError;
 const FARTHEST: usize = 8;
 
 /// A flip as seen from its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deed {
     /// What is flipped.
     pub flip: Flip,
     /// Is the attribute added (or removed)?
     pub added: bool,
+    /// What the network reads of it before.
+    pub old: f64,
     /// Hops from the target along the edges; `None` if no path of a few hops leads there.
     pub distance: Option<usize>,
 }
@@ -82,9 +84,15 @@ impl Landscape {
         (size == neighbourhood && size > 1).then(|| (alike - 1) as f64 / (size - 1) as f64)
     }
 
+    /// What the network reads of an entry.
+    pub fn value(&self, entry: &Flip) -> f64 {
+        let row = self.graph.row_values(entry.node as usize);
+        row.binary_search_by_key(&entry.attribute, |of| of.0).map_or(0.0, |at| row[at].1)
+    }
+
     /// What the flips against a target do. Flips that do not fit the graph are left out.
     pub fn deeds(&self, target: u64, flips: &[Flip]) -> Vec<Deed> {
-        let (nodes, attributes) = (self.graph.node_count(), self.graph.attribute_count());
+        let (nodes, attributes) = (self.graph.node_count(), self.graph.budget_columns());
         let fits = |flip: &&Flip| (flip.node as usize) < nodes && (flip.attribute as usize) < attributes;
         let Some(target) = u32::try_from(target).ok().filter(|t| (*t as usize) < nodes) else { return Vec::new() };
         if flips.is_empty() {
@@ -107,6 +115,7 @@ impl Landscape {
         let deed = |flip: &Flip| Deed {
             flip: *flip,
             added: !self.graph.attributes().contains(flip.node as usize, flip.attribute),
+            old: self.value(flip),
             distance: found.get(&flip.node).copied(),
         };
         flips.iter().filter(fits).map(deed).collect()

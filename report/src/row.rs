@@ -11,8 +11,8 @@ use gcnproof_results::record::radius::RadiusRow;
 
 /// An attacker that a report can show.
 pub trait Pictured: Tabled {
-    /// Its changes.
-    fn witness(changes: Vec<Self::Change>) -> Witness;
+    /// Its changes; `own` are the columns of a row of verdicts.
+    fn witness(changes: Vec<Self::Change>, own: Option<&Self::Own>) -> Witness;
 
     /// Do the paper's and the anchored bound alone certify a node, where they were evaluated?
     fn alone(_: &Self::Own) -> [Option<bool>; 2] {
@@ -31,8 +31,10 @@ pub trait Pictured: Tabled {
 /// The changes of an attack.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Witness {
-    /// Flipped attributes.
+    /// Flipped attributes, or entries that are moved and whose values rows of radii do not have.
     Flips(Vec<Flip>),
+    /// Entries that are moved, and the values that they get.
+    Moves(Vec<Flip>, Vec<f64>),
     /// Removed edges.
     Edges(Vec<Edge>),
 }
@@ -94,8 +96,14 @@ pub struct NodeRadius {
 }
 
 impl Pictured for Flips {
-    fn witness(flips: Vec<Flip>) -> Witness {
-        Witness::Flips(flips)
+    fn witness(flips: Vec<Flip>, own: Option<&Self::Own>) -> Witness {
+        let values = own.and_then(|own| own.witness_values.as_ref());
+        let values: Option<Vec<f64>> =
+            values.and_then(|list| list.split_whitespace().map(|value| value.parse().ok()).collect());
+        match values.filter(|values| values.len() == flips.len()) {
+            Some(values) => Witness::Moves(flips, values),
+            None => Witness::Flips(flips),
+        }
     }
 
     fn alone(own: &Self::Own) -> [Option<bool>; 2] {
@@ -112,7 +120,7 @@ impl Pictured for Flips {
 }
 
 impl Pictured for Edges {
-    fn witness(edges: Vec<Edge>) -> Witness {
+    fn witness(edges: Vec<Edge>, _: Option<&Self::Own>) -> Witness {
         Witness::Edges(edges)
     }
 
@@ -132,9 +140,14 @@ impl Witness {
         self.len() == 0
     }
 
-    /// The flips, if it consists of flips.
+    /// The entries of the attributes, if it consists of these.
     pub fn flips(&self) -> &[Flip] {
-        if let Witness::Flips(flips) = self { flips } else { &[] }
+        if let Witness::Flips(flips) | Witness::Moves(flips, _) = self { flips } else { &[] }
+    }
+
+    /// The values that moved entries get, where they are known.
+    pub fn values(&self) -> &[f64] {
+        if let Witness::Moves(_, values) = self { values } else { &[] }
     }
 
     /// The edges, if it consists of edges.
@@ -166,7 +179,7 @@ impl<A: Pictured> From<Record<A>> for NodeVerdict {
             anchored_certifies,
             search_nodes: row.search_nodes,
             margins: row.margins,
-            witness: A::witness(row.witness),
+            witness: A::witness(row.witness, Some(&row.own)),
             deployed: A::deployed(&row.own),
             seconds: row.seconds,
         }
@@ -183,7 +196,7 @@ impl<A: Pictured> From<RadiusRow<A>> for NodeRadius {
             neighbourhood: A::neighbourhood(row.relevant),
             certified: row.certified,
             attacked: row.attacked,
-            witness: A::witness(row.witness),
+            witness: A::witness(row.witness, None),
         }
     }
 }

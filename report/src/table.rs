@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::cost::step_name;
 use super::explorer;
-use super::explorer::attack::{Attacks, Weighing};
+use super::explorer::attack::{Attack, Attacks, Weighing};
 use super::explorer::knowledge::Knowledge;
-use super::group::Group;
+use super::group::{Attacked, Group};
 use super::landscape::{Landscape, attribute_name, class_name};
 use super::row::{NodeRadius, NodeVerdict};
 use super::surroundings::predictions;
@@ -38,8 +38,8 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         return None;
     }
     let knowledge = Knowledge::new(group);
-    // What a flip does to a margin is weighed, what a removal does is not: an edge counts together with others alone.
-    let attacks = Attacks::new(group, weighing.filter(|_| !group.removals));
+    // What a flip does to a margin is weighed, what a removal or a move does is not: an edge counts together with others alone.
+    let attacks = Attacks::new(group, weighing.filter(|_| group.attacked == Attacked::Flips));
     let letter = group.words().global;
     let mut columns = Columns { lines: &lines, all: Vec::new() };
     let target = if group.classifies_graphs() { "graph" } else { "node" };
@@ -75,6 +75,9 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         "key": "attack", "title": "smallest attack known", "about": sorted, "kind": "attack",
         "values": witnesses,
     }));
+    if let (Attacked::Moves, Some(column)) = (group.attacked, columns.all.last_mut()) {
+        column["moved"] = json!(moved(&attacks, landscape, lines.keys()));
+    }
     if group.headline().is_some() {
         columns.margins(landscape);
     }
@@ -158,6 +161,16 @@ fn witnesses<'a>(
         used.into_iter().map(|attribute| (attribute, attribute_name(Some(graph), attribute))).collect()
     });
     (lists, words)
+}
+
+/// From which value to which the entries of each attack are moved, one after the other; null where that is not known.
+fn moved<'a>(attacks: &Attacks, landscape: Option<&Landscape>, nodes: impl Iterator<Item = &'a u64>) -> Vec<Value> {
+    let list = |attack: &Attack| {
+        let old = |at: usize| landscape.map(|landscape| landscape.value(&attack.flips[at]));
+        let entries = (0..attack.flips.len()).flat_map(|at| [old(at), attack.values.get(at).copied()]);
+        json!(entries.collect::<Vec<_>>())
+    };
+    nodes.map(|node| attacks.of(*node).map_or(json!(0), list)).collect()
 }
 
 /// Removed edges as the script reads them: one end, then three times the other plus 2. A node without a known attack has 0.

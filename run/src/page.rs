@@ -9,10 +9,10 @@ use gcnproof_report::group::Groups;
 use gcnproof_report::landscape::Landscape;
 use gcnproof_report::models::Models;
 use gcnproof_report::origin::Origin;
-use gcnproof_report::source::{Source, Sources};
+use gcnproof_report::source::Sources;
 use gcnproof_report::{Report, Written};
 use gcnproof_results::contents::contents_of;
-use gcnproof_results::record::description::{Description, Identity};
+use gcnproof_results::record::description::Identity;
 use miette::{Result, miette};
 
 use super::input::{as_certified, no_graph};
@@ -71,17 +71,6 @@ impl Page {
         untouched(&self.out, Kind::Page, self.force, None)?;
         untouched_figures(&self.out, self.force)?;
         let sources = Sources::read(&self.results)?;
-        let ranged = |source: &&Source| {
-            let run = source.run.as_ref().and_then(|run| run.description.as_ref().ok());
-            run.and_then(Description::budget).is_some_and(|budget| budget.ranges.is_some())
-        };
-        if let Some(source) = sources.files.iter().find(ranged) {
-            return Err(miette!(
-                help = "`gcnproof summary` has tables of them",
-                "{}: attributes were moved within ranges (--epsilon, --ranges), and there is no page of that yet",
-                source.path.display()
-            ));
-        }
         let kept = sources.models.clone();
         let (copy, copy_name) = (sources.graph.clone(), sources.graph_name.clone());
         let mut groups = Groups::new(sources)?;

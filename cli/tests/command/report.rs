@@ -179,6 +179,37 @@ fn removed_edges_are_reported_in_their_own_words() {
 }
 
 #[test]
+fn moved_attributes_are_reported_in_their_own_words() {
+    let folder = Folder::new();
+    let run = |name: &str, words: &[&str]| {
+        let out = folder.at(name);
+        let moved = ["--nodes", "4-6", "--epsilon", "0.5", "-q", "1", "--out", &out];
+        let done = gcnproof(&[&[words[0], GRAPH, MODEL], &words[1..], &moved[..]].concat());
+        assert!(done.status.success(), "{}", message(&done));
+        out
+    };
+    let rows = run("moved.parquet", &["certify", "-Q", "2", "--deployed", "float32"]);
+    let radii = run("radii.jsonl", &["radius", "--max-Q", "2", "--deployed", "float32"]);
+    for files in [&[&*rows][..], &[&*radii], &[&*rows, &*radii]] {
+        for more in [&["--graph", GRAPH, "--model", MODEL][..], &["--graph", GRAPH], &[]] {
+            let (page, summary) = folder.report(&[files, more].concat());
+            assert!(summary["drawn"].as_u64().unwrap() >= 1, "{summary}");
+            assert!(page.contains("Q, changes in all") && page.contains("data-moves"), "{files:?}");
+            assert!(page.contains("attributes moved by at most 0.5"), "{files:?}");
+            let visible = page.split("<script").next().unwrap();
+            assert!(!visible.contains("flip"), "{files:?}: {visible}");
+        }
+    }
+    let (page, _) = folder.report(&[&rows, "--graph", GRAPH]);
+    assert!(page.contains("What attackers move") && page.contains("\"moved\":["));
+    let numbers = std::fs::read_to_string(folder.path("page-figures").join("fig6_moves_moved.csv")).unwrap();
+    assert!(numbers.contains("raised,lowered,moved") && numbers.contains("attribute "), "{numbers}");
+    let flips = folder.certify("flips.csv", &["-Q", "2"]);
+    let refused = folder.refused(&[&rows, &flips]);
+    assert!(refused.contains("different attacks") && refused.contains("--epsilon"), "{refused}");
+}
+
+#[test]
 fn a_study_keeps_what_its_report_needs() {
     let folder = Folder::new();
     let study = folder.at("study");

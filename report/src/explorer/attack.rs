@@ -12,10 +12,12 @@ use gcnproof::internals::problem::flip::Flip;
 use gcnproof::internals::problem::forward::{Representation, forward};
 use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::network::Network;
+use gcnproof::internals::problem::ranges::Ranges;
 use gcnproof::internals::problem::slice::Slice;
 use rayon::prelude::*;
 
 use crate::group::Group;
+use crate::row::Witness;
 
 /// Up to this many flips are put into order one by one; more by what each does alone.
 const ORDERED: usize = 48;
@@ -23,8 +25,10 @@ const ORDERED: usize = 48;
 /// An attack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attack {
-    /// The flips.
+    /// The flips, or the entries that are moved.
     pub flips: Vec<Flip>,
+    /// The values that moved entries get, where they are known.
+    pub values: Vec<f64>,
     /// The class that comes closest under all of them.
     pub class: usize,
     /// By how much each flip changes the margin against that class, after those before it.
@@ -48,7 +52,9 @@ pub struct Weighing {
 impl Weighing {
     /// Nothing if the network is one for another graph.
     pub fn new(graph: &Graph, network: &Network) -> Option<Weighing> {
-        let problem = Problem::new(graph.clone(), network.clone(), Budget::uniform(graph, 0, 0)).ok()?;
+        let budget = Budget::uniform(graph, 0, 0);
+        let budget = if graph.values().is_some() { budget.with_ranges(Ranges::Ball(0.0)) } else { budget };
+        let problem = Problem::new(graph.clone(), network.clone(), budget).ok()?;
         let unperturbed = forward(problem.graph(), problem.network());
         Some(Weighing { problem, unperturbed })
     }
@@ -116,9 +122,13 @@ impl Attacks {
     /// The attacks of a group; weighed, if there is a network to weigh them with.
     pub fn new(group: &Group, weighing: Option<&Weighing>) -> Attacks {
         let witnesses = group.witnesses();
-        let plain = |flips: &[Flip]| Attack { flips: flips.to_vec(), ..Attack::default() };
+        let plain = |witness: &Witness| Attack {
+            flips: witness.flips().to_vec(),
+            values: witness.values().to_vec(),
+            ..Attack::default()
+        };
         let Some(weighing) = weighing else {
-            let nodes = witnesses.into_iter().map(|(node, witness)| (node, plain(witness.flips()))).collect();
+            let nodes = witnesses.into_iter().map(|(node, witness)| (node, plain(witness))).collect();
             return Attacks { nodes, weighed: false };
         };
         let references = references(group);

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use gcnproof::internals::problem::flip::Flip;
-use gcnproof::internals::problem::graph::Graph;
 use gcnproof::internals::problem::matrix::PatternRows;
 
 use crate::Report;
 use crate::chart::layout::layout;
 use crate::chart::svg::escaped;
-use crate::group::Group;
-use crate::landscape::{attribute_name, class_name};
+use crate::group::{Attacked, Group};
+use crate::landscape::{Landscape, attribute_name, class_name};
+use crate::row::Witness;
 use crate::whole::plural;
 
 /// Graphs that are drawn for a model, those with the smallest attacks first.
@@ -35,13 +34,12 @@ pub fn section(page: &mut String, report: &Report) {
     let graph = landscape.graph();
     let mut drawings = String::new();
     for group in &report.groups.groups {
-        let mut broken: Vec<(u64, &[Flip])> =
-            group.witnesses().into_iter().map(|(target, witness)| (target, witness.flips())).collect();
-        broken.retain(|(target, flips)| !flips.is_empty() && graph.nodes_of(*target as usize).len() <= MOST_NODES);
+        let mut broken: Vec<(u64, &Witness)> = group.witnesses().into_iter().collect();
+        broken.retain(|(target, of)| !of.is_empty() && graph.nodes_of(*target as usize).len() <= MOST_NODES);
         if broken.is_empty() {
             continue;
         }
-        broken.sort_by_key(|(target, flips)| (flips.len(), *target));
+        broken.sort_by_key(|(target, witness)| (witness.len(), *target));
         let shown = broken.len().min(DRAWN);
         let _ = writeln!(
             drawings,
@@ -49,10 +47,14 @@ pub fn section(page: &mut String, report: &Report) {
              </p><div class=\"molecules\">",
             escaped(&group.name),
             broken.len(),
-            if graph.categories().is_some() { "categories are changed" } else { "attributes are flipped" }
+            match (group.attacked, graph.categories()) {
+                (Attacked::Moves, _) => "attributes are moved",
+                (_, Some(_)) => "categories are changed",
+                (_, None) => "attributes are flipped",
+            }
         );
-        for (target, flips) in &broken[..shown] {
-            drawing(&mut drawings, graph, group, *target, flips);
+        for (target, witness) in &broken[..shown] {
+            drawing(&mut drawings, landscape, group, *target, witness);
         }
         drawings.push_str("</div>\n");
     }
@@ -62,7 +64,8 @@ pub fn section(page: &mut String, report: &Report) {
 }
 
 /// One graph.
-fn drawing(page: &mut String, graph: &Graph, group: &Group, target: u64, flips: &[Flip]) {
+fn drawing(page: &mut String, landscape: &Landscape, group: &Group, target: u64, witness: &Witness) {
+    let (graph, flips) = (landscape.graph(), witness.flips());
     let nodes = graph.nodes_of(target as usize);
     let first = nodes.start as u32;
     let neighbours: Vec<Vec<u32>> = nodes
@@ -73,18 +76,22 @@ fn drawing(page: &mut String, graph: &Graph, group: &Group, target: u64, flips: 
     let scale = (SIDE - 2.0 * RIM) / laid.size.0.max(laid.size.1).max(1e-9);
     let at = |node: usize| (RIM + scale * laid.points[node].0, RIM + scale * laid.points[node].1);
     let mut deeds: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for flip in flips.iter().filter(|flip| nodes.contains(&(flip.node as usize))) {
+    let moved = group.attacked == Attacked::Moves;
+    for (at, flip) in flips.iter().enumerate().filter(|(_, flip)| nodes.contains(&(flip.node as usize))) {
         let present = graph.attributes().contains(flip.node as usize, flip.attribute);
         let sign = match (graph.categories(), present) {
+            _ if moved => "",
             (Some(_), _) => "",
             (None, true) => "− ",
             (None, false) => "+ ",
         };
-        deeds.entry(flip.node).or_default().push(format!("{sign}{}", attribute_name(Some(graph), flip.attribute)));
+        let values = witness.values().get(at).map(|new| format!(" from {} to {new}", landscape.value(flip)));
+        let (name, values) = (attribute_name(Some(graph), flip.attribute), values.unwrap_or_default());
+        deeds.entry(flip.node).or_default().push(format!("{sign}{name}{values}"));
     }
     let row = group.headline().and_then(|run| run.rows.iter().find(|row| row.node == target));
     let class = row.map_or(String::new(), |row| format!(", {}", class_name(Some(graph), row.predicted)));
-    let change = if graph.categories().is_some() { "change" } else { "flip" };
+    let change = if moved || graph.categories().is_some() { "change" } else { "flip" };
     let size = plural(nodes.len() as u64, "node");
     let label = escaped(&format!("graph {target}{class}: {} in {size}", plural(flips.len() as u64, change)));
     // A touch screen has no pointer to rest on a node.

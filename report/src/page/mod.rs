@@ -13,7 +13,7 @@ use gcnproof::internals::certify::verdict::Verdict;
 use super::Report;
 use super::classes;
 use super::curve;
-use super::group::{Group, Method, Verdicts};
+use super::group::{Attacked, Group, Method, Verdicts};
 use super::landscape::words_on;
 use super::mean::Mean;
 use super::origin;
@@ -97,7 +97,11 @@ fn facts(report: &Report) -> String {
     } else if report.groups.groups.is_empty() && !report.groups.collective.is_empty() {
         facts.push("graph not given (--graph): directions of flips and names are not known".to_string());
     } else if !report.groups.groups.is_empty() {
-        let what = if report.groups.removals { "distances" } else { "distances, directions of flips" };
+        let what = match report.groups.attacked {
+            Attacked::Flips => "distances, directions of flips",
+            Attacked::Moves => "distances, old values",
+            Attacked::Edges => "distances",
+        };
         facts.push(format!("graph not given (--graph): {what} and names are not known"));
     }
     let about = |group: &Group| match group.population.words() {
@@ -113,8 +117,10 @@ fn facts(report: &Report) -> String {
 /// The figures by name.
 fn names(report: &Report) -> [&'static str; 9] {
     let mut names = NAMES;
-    if report.groups.removals {
-        names[5] = "Which edges attackers cut";
+    match report.groups.attacked {
+        Attacked::Flips => {}
+        Attacked::Moves => names[5] = "What attackers move",
+        Attacked::Edges => names[5] = "Which edges attackers cut",
     }
     names
 }
@@ -357,15 +363,22 @@ fn absent(page: &mut String, sheets: &[Sheet]) {
 fn guarantees(page: &mut String, report: &Report) {
     let groups = &report.groups;
     let changes = words_on(groups.words(), report.landscape.as_ref()).changes;
-    let (entries, not_covered) = match groups.removals {
-        false => (
+    let (entries, not_covered) = match groups.attacked {
+        Attacked::Flips => (
             "message-passing entries are the stored",
             "Changes of edges, of weights, of attributes that are not binary.",
         ),
-        true => (
+        Attacked::Moves => {
+            ("message-passing entries are the stored", "Changes of edges and of weights, values outside the ranges.")
+        }
+        Attacked::Edges => (
             "message-passing entries, made anew from the edges that are left, are",
             "Added edges, changes of attributes and weights.",
         ),
+    };
+    let all_needed = match groups.attacked {
+        Attacked::Moves => "Of at most 64 of them no single one can be left out.",
+        _ => "No single one of them can be left out (in files of earlier versions some can).",
     };
     let deployed = groups.groups.iter().find_map(|group| group.deployed).map_or(String::new(), |execution| {
         format!(
@@ -383,7 +396,7 @@ fn guarantees(page: &mut String, report: &Report) {
          <li><b>Robust.</b> No admissible set of {changes} changes the class: a lower bound on every margin is positive after all \
          rounding errors are accounted for.</li>\n\
          <li><b>Non-robust.</b> The {changes} shown take a margin to zero or below, replayed through that exact network. Zero is a \
-         tie and counts as broken. No single one of them can be left out (in files of earlier versions some can).</li>\n\
+         tie and counts as broken. {all_needed}</li>\n\
          <li><b>Undecided.</b> Neither was shown. Nothing is claimed.</li>\n\
          {deployed}{whole}<li><b>Margins</b> in the table are rounded so that they still hold: lower bounds down, attacks up.</li>\n\
          <li><b>Not covered.</b> {not_covered} Times are measured, curves \

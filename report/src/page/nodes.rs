@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::Report;
 use crate::chart::svg::escaped;
 use crate::explorer::attack::Weighing;
-use crate::group::Group;
+use crate::group::{Attacked, Group};
 use crate::landscape::words_on;
 use crate::{explorer, table};
 
@@ -64,8 +64,11 @@ pub fn section(page: &mut String, report: &Report) {
     }
     let graphs = report.groups.groups.iter().any(Group::classifies_graphs);
     let categories = landscape.is_some_and(|landscape| landscape.graph().categories().is_some());
+    let moves = report.groups.attacked == Attacked::Moves;
     let mut about = String::new();
-    for (holds, name) in [(report.groups.removals, "removals"), (graphs, "graphs"), (categories, "categories")] {
+    for (holds, name) in
+        [(report.groups.removals, "removals"), (graphs, "graphs"), (categories, "categories"), (moves, "moves")]
+    {
         if holds {
             let _ = write!(about, " data-{name}");
         }

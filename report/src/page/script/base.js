@@ -31,12 +31,13 @@ const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? '' : '
 
 // Words about flips as words about removed edges, where the page is about these.
 const removals = root !== null && root.hasAttribute('data-removals');
-// The same where categories are changed. Rows are about nodes, or about whole graphs.
+// The same where categories are changed, or numbers moved. Rows are about nodes, or about whole graphs.
 const categories = root !== null && root.hasAttribute('data-categories');
+const moves = root !== null && root.hasAttribute('data-moves');
 const graphs = root !== null && root.hasAttribute('data-graphs');
 const target = graphs ? 'graph' : 'node';
 const say = (text) => (removals ? text.replace(/\bQ\b/g, 'E').replace(/\bflip(s?)\b/g, 'removed edge$1')
-  : categories ? text.replace(/\bflip(s?)\b/g, 'change$1') : text);
+  : categories || moves ? text.replace(/\bflip(s?)\b/g, 'change$1') : text);
 
 // Four digits; `side` -1 rounds down and 1 rounds up, so that a bound that is shown still holds.
 const brief = (x, side = 0) => {

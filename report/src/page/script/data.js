@@ -106,17 +106,25 @@ const flipsOf = (data, row) => {
   if (removals) return flips;
   for (let i = 0; i < list.length; i += 2) {
     const attribute = Math.floor(list[i + 1] / 3);
-    flips.push({ node: list[i], word: data.words[attribute] || `${graphs ? 'attribute' : 'word'} ${attribute}`, kind: list[i + 1] % 3 });
+    const [old, now] = moves ? data.column.attack.moved[row].slice(i, i + 2) : [null, null];
+    flips.push({ node: list[i], word: data.words[attribute] || `${graphs || moves ? 'attribute' : 'word'} ${attribute}`, kind: list[i + 1] % 3, old, now });
   }
   return flips;
 };
 const DEEDS = [['remove', 'from'], ['add', 'to'], ['flip', 'of']];
 const SIGNS = ['−', '+', '±'];
+// From which value to which an entry is moved, where that is known: four digits, or the value itself where they do not tell it apart.
+const span = ({ old, now }, join) => {
+  if (now === null) return '';
+  const [from, to] = old === null || brief(old) !== brief(now) ? [brief(old), brief(now)] : [String(old), String(now)];
+  return old === null ? ` to ${to}` : join ? `: ${from} ${join} ${to}` : ` from ${from} to ${to}`;
+};
 const told = (data, row) => {
   const flips = flipsOf(data, row);
   const own = data.column.node.values[row];
   if (removals) return flips && flips.map(({ node, other }) => `remove the edge ${node} – ${other}`);
   const place = (node) => (node === own && !graphs ? 'the node itself' : `node ${node}`);
+  if (moves) return flips && flips.map((flip) => `${flip.word}${span(flip)} at ${place(flip.node)}`);
   if (categories) return flips && flips.map(({ node, word }) => `${word} at ${place(node)}`);
   return flips && flips.map(({ node, word, kind }) => `${DEEDS[kind][0]} ${word} ${DEEDS[kind][1]} ${place(node)}`);
 };

@@ -124,7 +124,7 @@ const drawNeighbourhood = (data, node, flips) => {
   for (const n of order) {
     const verdict = verdictOf(data, n);
     const marks = attacked.get(n) || [];
-    const words = marks.map((flip) => `${SIGNS[flip.kind]} ${flip.word}`);
+    const words = marks.map((flip) => (moves ? `${flip.word}${span(flip, '→')}` : `${SIGNS[flip.kind]} ${flip.word}`));
     const text = `node ${n}, ${className(data, classOf(data, n))}, ${verdict}${marks.length ? `, attacked: ${words.join(', ')}` : ''}`;
     const link = draw('a', { href: `#node=${n}`, 'aria-label': text, 'data-node': n, 'data-verdict': verdict, class: n === node ? 'own' : '',
       // One stop of the Tab key for the whole drawing; arrows go from node to node.
@@ -135,7 +135,7 @@ const drawNeighbourhood = (data, node, flips) => {
     mark.append(draw('title', {}, text));
     link.append(mark);
     if (marks.length && attacked.size <= 12) {
-      const label = words.length > 2 ? `${plural(words.length, 'word')} flipped` : words.join(', ');
+      const label = words.length > 2 ? `${plural(words.length, moves ? 'attribute' : 'word')} ${moves ? 'moved' : 'flipped'}` : words.join(', ');
       const far = x > 90 ? 'end' : x < -90 ? 'start' : 'middle';
       link.append(draw('text', { x: x.toFixed(1), y: (y - (n === node ? 2 : 1.3) * size - 4).toFixed(1), 'text-anchor': far }, label));
     }

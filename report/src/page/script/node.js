@@ -104,6 +104,8 @@ const flipTable = (data, node, row, flips) => {
     ? `The smallest attack known, against ${className(data, against)}${Number.isFinite(clean) ? ` (margin ${brief(clean)} without it)` : ''}. Each flip is the one that lowers ` +
       'the margin most after those above it, as in “gcnproof explain”; “contributes” is by how much. They add up.'
     : removals ? 'The smallest attack known: without these edges, all of them, the class changes or ties.'
+    : moves && flips.every((flip) => flip.now !== null) ? 'The smallest attack known: with these values, all of them, the class changes or ties.'
+    : moves ? 'The smallest attack known: with some values of these entries the class changes or ties. “gcnproof certify” has the values.'
     : 'The smallest attack known. What each flip contributes is not known: the model was not given (--model).';
   result.append(make('caption', {}, how), top, body);
   return result;
