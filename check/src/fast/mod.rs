@@ -16,6 +16,8 @@ mod nested_loss;
 mod network;
 mod prices;
 mod row;
+mod row_loss;
+mod row_menus;
 mod shared;
 mod whole;
 

@@ -203,7 +203,6 @@ fn questions_that_are_none_are_refused() {
         ("-Q 1 --epsilon 1 --ranges observed", "contradict each other"),
         ("-Q 1 --epsilon 1 --bound 1", "means nothing"),
         ("-Q 1 --epsilon 1 --flips add", "means nothing"),
-        ("-Q 1 --epsilon 1 --deployed float32", "exact arithmetic only"),
         ("-Q 1 --ranges nothing.npz", "nothing.npz"),
         ("-E 1 --epsilon 1", "means nothing"),
         ("-Q 1 --nodes two", "expected ids and ranges such as 0-99,204"),

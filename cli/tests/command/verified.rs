@@ -150,11 +150,11 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 7\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let statement = "gcnproof-verified 8\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
     // Two nodes, one of them with the attribute, and the edge between them.
-    let edges = "gcnproof-verified 7\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let edges = "gcnproof-verified 8\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
                  rows plain\nclasses predicted\nattack each\n";
     // Logits x + ½ and −x: the first class stays above.
@@ -179,7 +179,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (format!("{attack}share 0 1 16777216 0 0 0 0 1 0 {leaf}\nclaim 0 0 0\n"), "ready\nrejected\nrejected\n", ""),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
-        (statement.replace("verified 7", "verified 9"), "", "line 1: not a statement of this version"),
+        (statement.replace("verified 8", "verified 9"), "", "line 1: not a statement of this version"),
         (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 8: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
@@ -194,7 +194,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (statement.replace("batch ", "batch 0 0"), "", "not one graph for each node"),
         (statement.replace("operator identity", "operator pool-sum"), "", "an unknown rule 'pool-sum'"),
         (statement.replace("classes predicted", "classes guessed"), "", "an unknown convention"),
-        (statement.replace("budget 1 both", "luck 1 both"), "", "neither a budget of flips nor one of edges"),
+        (statement.replace("budget 1 both", "luck 1 both"), "", "no budget of flips, of edges or of moved attributes"),
         (statement.replace("operator identity\n0 3ff0000000000000", "rule gcn"), "", "an operator without its entries"),
         (format!("{edges}node 0 0 robust 9 1 1 1 A\n"), "ready\nrobust\n", ""),
         (format!("{edges}node 0 0 robust 1 1 1 1 A\n"), "ready\ntoo many sets of changes\n", ""),
@@ -208,7 +208,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (edges.replace("\n0\nbatch", "\n\nbatch"), "", "an edge has one direction only"),
         (edges.replace("frozen \n", "frozen 0 7\n"), "", "a node is out of range"),
         (edges.replace("candidates all", "candidates none"), "", "unknown candidates"),
-        (edges.replace("attack each", "attack any 0"), "", "one attack on graphs, categories, divided rows or edges"),
+        (edges.replace("attack each", "attack any 0"), "", "one attack on graphs, categories, divided rows, edges or ranges"),
         (
             edges.replace("rule gcn", "rule gcn-self").replace("undirected", "directed"),
             "",
