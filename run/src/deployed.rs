@@ -4,13 +4,11 @@ use gcnproof::{Budget, Execution, Graph, Network};
 
 /// That no execution is decided for flips on such a graph, where none is.
 pub fn undecided_note(execution: Option<Execution>, graph: &Graph, budget: &Budget) -> Option<String> {
-    execution.filter(|_| budget.ranges().is_none())?;
-    let rows = match (graph.categories(), graph.normalisation().is_some()) {
-        (Some(_), _) => "categories are changed",
-        (None, true) => "rows of attributes are divided by their sums",
-        (None, false) => return None,
-    };
-    Some(format!("note: executions are not decided where {rows}: all verdicts `as deployed` are undecided"))
+    execution.filter(|_| budget.ranges().is_none() && graph.categories().is_some())?;
+    Some(
+        "note: executions are not decided where categories are changed: all verdicts `as deployed` are undecided"
+            .into(),
+    )
 }
 
 /// That weights are rounded when the network is deployed, where they are.

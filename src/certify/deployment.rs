@@ -11,7 +11,6 @@ use crate::certify::verdict::{NodeResult, Verdict};
 use crate::deployed::error_table::ErrorTable;
 use crate::problem::flip::Flip;
 use crate::problem::forward::forward;
-use crate::problem::require_flips;
 use crate::problem::slice::Slice;
 use crate::proof::{Evidence, Missing};
 use crate::search::branch_and_price::search_pair;
@@ -27,11 +26,10 @@ use gcnproof_check::format::{Claim, Witness};
 const FAR: f64 = 0.5;
 
 impl Certifier {
-    /// Error bounds of this problem as it is deployed, if it is. None where normalised rows are flipped: their division is part of the
-    /// execution, and its rounding is not bounded here.
+    /// Error bounds of this problem as it is deployed, if it is. None where categories are changed.
     pub fn errors(&self) -> Option<&ErrorTable> {
-        let moved = self.ranges.is_some();
-        let execution = self.settings.deployed.filter(|_| moved || require_flips(self.graph(), "").is_ok())?;
+        let flipped = self.graph().categories().is_none() && self.graph().values().is_none();
+        let execution = self.settings.deployed.filter(|_| self.ranges.is_some() || flipped)?;
         let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
         Some(self.errors.get_or_init(|| in_own_pool(table)))
     }

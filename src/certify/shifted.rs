@@ -58,6 +58,8 @@ impl SliceGraph {
         }
         let graph =
             Graph::from_lists(&[], &attributes, of.graph().attribute_count()).expect("rows of a graph are rows");
+        let graph =
+            if of.graph().normalisation().is_some() { graph.normalised(of.graph().normalisation()) } else { graph };
         let budget = part(of.budget(), &graph, &nodes);
         let problem = Problem::new(graph, network, budget).expect("the parts are of one size");
         SliceGraph { problem, target }

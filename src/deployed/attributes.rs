@@ -1,5 +1,5 @@
-//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), or numbers, which are moved within ranges
-//! (docs/math.md (25.6)).
+//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), rows that are divided by their sums
+//! (docs/math.md (19.6)), or numbers, which are moved within ranges (docs/math.md (25.6)).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
@@ -8,6 +8,7 @@ use crate::deployed::row::up;
 use crate::deployed::term::TermWeights;
 use crate::problem::Problem;
 use crate::problem::budget::Budget;
+use crate::problem::matrix::PatternRows;
 
 /// What the terms of one layer that read the attributes have in common.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +32,10 @@ pub(super) struct Seen {
     /// Flips that the nodes of the row allow, and how many of them allow any.
     flips: usize,
     open: usize,
-    /// By term, the largest entry at a node that may be flipped.
+    /// By term, the largest entry at a node that may be flipped; where rows are divided, times the largest quotient.
     farthest: Vec<f64>,
+    /// By unit, what other quotients of the attributes that rows have may change; empty where rows are not divided.
+    rescaled: Vec<f64>,
     /// `Σ_k |A_k| |X| |W_k|` by unit.
     magnitude: Vec<f64>,
     /// Additions behind it.
@@ -45,6 +48,8 @@ pub(super) struct RowChanges {
     flips: usize,
     /// Flips that add an attribute.
     pub(super) added: usize,
+    /// May magnitudes be larger after flips? Not where they only take away.
+    pub(super) raises: bool,
 }
 
 impl AttributeTerms {
@@ -84,6 +89,7 @@ impl AttributeTerms {
             stamps: vec![0; count * problem.network().width(1)],
             farthest: vec![0.0; count],
             magnitude: vec![0.0; if summed { self.outputs } else { 0 }],
+            rescaled: vec![0.0; if problem.graph().normalisation().is_some() { self.outputs } else { 0 }],
             ..Seen::default()
         }
     }
@@ -98,12 +104,14 @@ impl AttributeTerms {
             fresh += usize::from(*stamp != seen.now);
             *stamp = seen.now;
         }
+        let scales = Scales::of(problem, n);
         if problem.budget().local(n) > 0 {
-            seen.farthest[of] = seen.farthest[of].max(entry.abs());
+            seen.farthest[of] = seen.farthest[of].max(entry.abs() * scales.largest);
         }
         if let Some(sent) = self.sent.get(of) {
             let row = &sent[n * self.outputs..][..self.outputs];
             seen.magnitude.iter_mut().zip(row).for_each(|(sum, size)| *sum += entry.abs() * size);
+            seen.rescaled.iter_mut().zip(row).for_each(|(sum, size)| *sum += entry.abs() * scales.change * size);
             seen.additions += 1;
         }
         fresh
@@ -113,7 +121,8 @@ impl AttributeTerms {
     pub(super) fn moved(&self, seen: &Seen, changes: &RowChanges, unit: usize) -> f64 {
         let terms = self.largest.iter().zip(&seen.farthest);
         let moved: f64 = terms.map(|(largest, a)| a * largest.sum(unit, changes.spread)).sum();
-        up(moved, self.terms.len() + changes.flips.min(1 << 20))
+        let rescaled = seen.rescaled.get(unit).map_or(0.0, |sum| up(*sum, seen.additions));
+        up(moved + rescaled, self.terms.len() + changes.flips.min(1 << 20))
     }
 }
 
@@ -124,6 +133,7 @@ impl Seen {
         (self.flips, self.open, self.additions) = (0, 0, 0);
         self.farthest.fill(0.0);
         self.magnitude.fill(0.0);
+        self.rescaled.fill(0.0);
     }
 
     /// A node that some term reads the attributes of: once for all of them.
@@ -142,7 +152,33 @@ impl Seen {
         let flips = self.flips.min(budget.global());
         let added = if budget.direction().adds() { flips } else { 0 };
         let spread = Spread { nodes: self.open, each: flips / self.open.max(1), rest: flips % self.open.max(1) };
-        RowChanges { spread, flips, added }
+        RowChanges { spread, flips, added, raises: added > 0 || !self.rescaled.is_empty() }
+    }
+}
+
+/// What the entries of a row that is divided by its sum may be after flips.
+struct Scales {
+    largest: f64,
+    /// How far they may be from what they are, at most, relative to that.
+    change: f64,
+}
+
+impl Scales {
+    /// 1 and 0 where rows are not divided.
+    fn of(problem: &Problem, n: usize) -> Scales {
+        let (graph, budget) = (problem.graph(), problem.budget());
+        let normalisation = graph.normalisation();
+        if !normalisation.is_some() || budget.ranges().is_some() {
+            return Scales { largest: 1.0, change: 0.0 };
+        }
+        let count = graph.attributes().row(n).len();
+        let flips = budget.local(n).min(budget.global());
+        let [added, removed] =
+            [budget.direction().adds(), budget.direction().removes()].map(|may| if may { flips } else { 0 });
+        let own = normalisation.entry(count);
+        let (largest, least) =
+            (normalisation.entry(count - removed.min(count)), normalisation.entry(count.saturating_add(added)));
+        Scales { largest, change: ((largest - own).max(own - least) / own).next_up().next_up() }
     }
 }
 

@@ -63,7 +63,8 @@ impl ErrorTable {
         let problem = &if ranged { problem.on_numbers() } else { problem.clone() };
         let network = problem.network();
         let layers = network.described().layers.iter();
-        let products = if ranged { NUMBERS } else { BITS };
+        let divided = problem.graph().normalisation().is_some();
+        let products = if ranged || divided { NUMBERS } else { BITS };
         let facts =
             layers.map(|layer| LayerFacts::new(execution, network, layer, &operator_errors[layer.layer], products));
         let facts = facts.collect();
@@ -113,7 +114,7 @@ impl ErrorTable {
         if self.attributes.any() {
             let changes = seen.changes(self.problem.budget());
             let of_class = |class: usize| {
-                let raised = if changes.added > 0 { self.attributes.moved(&seen, &changes, class) } else { 0.0 };
+                let raised = if changes.raises { self.attributes.moved(&seen, &changes, class) } else { 0.0 };
                 seen.magnitude(class) + raised
             };
             let own = of_class(reference);
@@ -151,7 +152,8 @@ impl ErrorTable {
         // was folded.
         let folded = layer.bias_magnitude.is_some() || layer.terms.iter().any(|term| term.magnitude.is_some());
         let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
-        let forward = forward && problem.budget().ranges().is_none();
+        let bits = problem.budget().ranges().is_none() && !problem.graph().normalisation().is_some();
+        let forward = forward && bits;
         let attributes = AttributeTerms::new(problem, layer, !forward);
         let read_again = layers[..layers.len() - 1].iter().flat_map(|of| &of.terms).any(|term| term.source == Some(at));
         let mut units = UnitErrors::zeros(layer.outputs, network.node_count(), read_again);
@@ -186,7 +188,7 @@ impl ErrorTable {
                 if attributes.any() {
                     let own = attributes.moved(seen, &changes, j);
                     magnitude += if forward { 0.0 } else { seen.magnitude(j) };
-                    magnitude += if changes.added > 0 { own } else { 0.0 };
+                    magnitude += if changes.raises { own } else { 0.0 };
                     moved = if first > 0 { (moved + own).next_up() } else { own };
                 }
                 let wrong = up(inherited + relative * magnitude + underflow, terms);

@@ -4,6 +4,7 @@ use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::nalgebra::DMatrix;
 use gcnproof::sprs::TriMat;
 use gcnproof::{Budget, Direction, Execution, Graph, Network, Operator, Problem};
+use gcnproof_files::Normalisation;
 use gcnproof_verify::random::Stream;
 
 fn operator(random: &mut Stream, nodes: usize) -> Operator {
@@ -24,6 +25,15 @@ fn operator(random: &mut Stream, nodes: usize) -> Operator {
             Operator::custom(&matrix.to_csr::<usize>()).unwrap()
         }
     }
+}
+
+/// The same with rows that are divided by their sums, in float32 or in float64.
+pub fn divided_rows(seed: u64) -> (Problem, Execution) {
+    let (problem, execution) = case(seed);
+    let way = [Normalisation::Float32, Normalisation::Float64][(seed / 3 % 2) as usize];
+    let (graph, network, budget) =
+        (problem.graph().normalised(way), problem.network().clone(), problem.budget().clone());
+    (Problem::new(graph, network, budget).unwrap(), execution)
 }
 
 /// A problem, and the executions that are drawn of it.

@@ -40,10 +40,19 @@ fn refused(problem: &Problem, header: &Header) -> Reason {
 
 #[test]
 fn proofs_show_what_holds_as_deployed() {
+    show(cases::case);
+}
+
+#[test]
+fn proofs_about_divided_rows_show_what_holds_as_deployed() {
+    show(cases::divided_rows);
+}
+
+fn show(case: fn(u64) -> (Problem, Execution)) {
     let limits = Limits { nodes: 2000, ..Limits::default() };
     let (mut proved, mut unproved, mut coarse) = (0, 0, 0);
     for seed in 0..120 {
-        let (problem, execution) = cases::case(seed);
+        let (problem, execution) = case(seed);
         let builder = Certifier::builder(problem.clone()).effort(Effort::Complete(limits));
         let certifier = builder.deployed(execution).proofs(true).build();
         let header = stated(&problem, Some(execution));

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::proofs::{stated, with_checker};
 use crate::simulation::Simulation;
-use crate::{attributes, cases, exact, numbers};
+use crate::{attributes, cases, exact, inputs};
 
 fn judged(problem: &Problem, file: &[u8]) -> Summary {
     let (graph, model) = (problem.graph().file(), model_file(problem.network(), ""));
@@ -102,7 +102,7 @@ fn hold(problem: &Problem, summary: &Summary, claimed: &[Claimed], random: &mut 
     if verdicts.is_empty() {
         return 0;
     }
-    let before = exact(problem.network(), &numbers(&attributes(problem.graph(), &[])));
+    let before = exact(problem.network(), &inputs(problem.graph(), &[]));
     let first = |node: usize| {
         let logits = &before[node];
         (0..logits.len()).fold(0, |best, k| if logits[k] > logits[best] { k } else { best })
@@ -114,7 +114,7 @@ fn hold(problem: &Problem, summary: &Summary, claimed: &[Claimed], random: &mut 
         deployed.operator_error.iter().map(fewer).collect::<Vec<Vec<u32>>>()
     });
     let mut evaluated = |flips: &[Flip]| {
-        let input = numbers(&attributes(problem.graph(), flips));
+        let input = inputs(problem.graph(), flips);
         let computed = errors.as_ref().map(|errors| {
             let flush = simulated.is_some_and(|deployed| deployed.flush_subnormals);
             Simulation { random: &mut *random, operator_errors: errors, flush }.logits(problem.network(), &input)

@@ -245,7 +245,14 @@ impl RangeBudget {
 /// FORMAT-RANGES.md §6.
 impl Changes for RangeBudget {
     /// A number is rounded to the format, and multiplied by a weight and by an entry of the operator.
-    const PRODUCTS: usize = 3;
+    fn products(&self, _: &Network) -> usize {
+        3
+    }
+
+    fn divides(&self, _: &Network) -> bool {
+        // Quotients are moved as they are.
+        false
+    }
 
     fn global(&self) -> usize {
         self.global
@@ -256,6 +263,10 @@ impl Changes for RangeBudget {
     }
 
     fn adds(&self) -> bool {
+        true
+    }
+
+    fn removes(&self) -> bool {
         true
     }
 

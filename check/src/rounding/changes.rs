@@ -7,7 +7,10 @@ use crate::statement::{Budget, Network};
 /// An attacker who changes entries of the attributes.
 pub(crate) trait Changes {
     /// Roundings of a product that reads an attribute, beside those of its sums.
-    const PRODUCTS: usize;
+    fn products(&self, network: &Network) -> usize;
+
+    /// Are rows divided by their sums after changes?
+    fn divides(&self, network: &Network) -> bool;
 
     /// Changes in all.
     fn global(&self) -> usize;
@@ -17,6 +20,9 @@ pub(crate) trait Changes {
 
     /// May entries that are 0 become others?
     fn adds(&self) -> bool;
+
+    /// May entries that are not 0 become 0?
+    fn removes(&self) -> bool;
 
     /// May an attribute be changed?
     fn is_free(&self, attribute: u32) -> bool;
@@ -32,8 +38,14 @@ pub(crate) trait Changes {
 }
 
 impl Changes for Budget<'_> {
-    /// `1·w` and `a·1` are exact.
-    const PRODUCTS: usize = 1;
+    fn products(&self, network: &Network) -> usize {
+        // `1·w` and `a·1` are exact; a quotient may have to be rounded, and is multiplied twice.
+        if network.is_normalised() { 3 } else { 1 }
+    }
+
+    fn divides(&self, network: &Network) -> bool {
+        network.is_normalised()
+    }
 
     fn global(&self) -> usize {
         self.global
@@ -45,6 +57,10 @@ impl Changes for Budget<'_> {
 
     fn adds(&self) -> bool {
         self.adds()
+    }
+
+    fn removes(&self) -> bool {
+        self.removes()
     }
 
     fn is_free(&self, attribute: u32) -> bool {

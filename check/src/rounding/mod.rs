@@ -62,8 +62,11 @@ struct Received {
     units: Vec<Vec<ComputedUnit>>,
     /// By unit, what the attributes add to its value and to the magnitude of its sum.
     attributes: Vec<(Dyadic, Dyadic)>,
-    /// By term that reads attributes, the largest entry at a node that may be flipped.
+    /// By term that reads attributes, the largest entry at a node that may be flipped; where rows are divided, times the largest
+    /// quotient.
     farthest: Vec<Dyadic>,
+    /// By unit, what other quotients of the attributes that rows have may change.
+    rescaled: Vec<Dyadic>,
     /// Nodes whose attributes are read and may be flipped, and the flips that they allow.
     open: usize,
     flips: usize,
@@ -86,8 +89,8 @@ impl<'a, B: Changes> Rounding<'a, B> {
     /// describes.
     pub fn new(network: &'a Network<'a>, budget: &'a B, deployed: &Deployed) -> Result<Rounding<'a, B>, Reason> {
         let described = require_deployed(network, deployed)?;
-        let facts = described.layers.iter();
-        let facts = facts.map(|layer| Facts::new(network, &described, layer, deployed, B::PRODUCTS)).collect();
+        let (facts, products) = (described.layers.iter(), budget.products(network));
+        let facts = facts.map(|layer| Facts::new(network, &described, layer, deployed, products)).collect();
         let nodes = network.graph.attributes.rows as u32;
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global());
         let column = |term: DescribedWeights, unit: usize| {
@@ -121,11 +124,31 @@ impl<'a, B: Changes> Rounding<'a, B> {
 
     /// The attributes of a node that are not 0, and what they are; none: 1.
     fn attributes(&self, node: u32) -> Vec<(u32, Option<Dyadic>)> {
-        let present = self.budget.row(self.network, node);
-        let Some(made) = &self.made else { return present };
-        let kept = present.into_iter().filter(|&(d, _)| !made.flipped_in(node).any(|flip| flip == d));
-        let added = made.flipped_in(node).filter(|&d| !self.network.has(node, d));
-        kept.chain(added.map(|d| (d, None))).collect()
+        let mut present = self.budget.row(self.network, node);
+        if let Some(made) = &self.made {
+            present.retain(|(d, _)| !made.flipped_in(node).any(|flip| flip == *d));
+            let added = made.flipped_in(node).filter(|&d| !self.network.has(node, d));
+            present.extend(added.map(|d| (d, None)));
+        }
+        if self.budget.divides(self.network) {
+            let scale = self.network.scale(present.len());
+            present.iter_mut().for_each(|(_, x)| *x = Some(scale.clone()));
+        }
+        present
+    }
+
+    /// Where rows are divided: the largest quotient of a row after flips, and how far quotients may be from what they are.
+    fn scales(&self, node: u32) -> Option<[Dyadic; 2]> {
+        let (network, flips) = (self.network, self.local(node).min(self.budget.global()));
+        let count = network.graph.attributes.row(node as usize).len();
+        if !self.budget.divides(network) || flips == 0 {
+            return None;
+        }
+        let [added, removed] = [self.budget.adds(), self.budget.removes()].map(|may| if may { flips } else { 0 });
+        let (own, least) = (network.scale(count), network.scale(count.saturating_add(added)));
+        let largest = network.scale(count - removed.min(count));
+        let change = (&largest - &own).max(&own - &least);
+        Some([largest, change])
     }
 
     /// Flips that are still allowed at a node.
@@ -218,12 +241,16 @@ impl<'a, B: Changes> Rounding<'a, B> {
             let all = &Dyadic::from(received.open) * &sums[whole.min(sizes.len())];
             a * &(&all + &(&Dyadic::from(rest) * &next))
         };
-        sum(self.falling[at].iter().zip(&received.farthest).map(term))
+        &sum(self.falling[at].iter().zip(&received.farthest).map(term)) + &received.rescaled[unit]
     }
 
-    /// By how much flips raise the magnitude of a unit's sum in this way: not at all if they only remove.
+    /// By how much flips raise the magnitude of a unit's sum in this way: not at all if they only remove, and rows are not divided.
     fn raised(&self, at: usize, received: &Received, unit: usize) -> Dyadic {
-        if self.budget.adds() { self.moved(at, received, unit) } else { Dyadic::ZERO }
+        if self.budget.adds() || self.budget.divides(self.network) {
+            self.moved(at, received, unit)
+        } else {
+            Dyadic::ZERO
+        }
     }
 
     /// What a node receives in a layer.
@@ -236,6 +263,7 @@ impl<'a, B: Changes> Rounding<'a, B> {
             units: layer.terms.iter().map(|of| vec![ComputedUnit::default(); width(of.source)]).collect(),
             attributes: vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs],
             farthest: vec![Dyadic::ZERO; count],
+            rescaled: vec![Dyadic::ZERO; layer.outputs],
             open: 0,
             flips: 0,
             row: SummedRow::new(count, if reads { (*self.largest).clone() } else { Dyadic::ZERO }),
@@ -252,8 +280,10 @@ impl<'a, B: Changes> Rounding<'a, B> {
                     Some(source) => self.read(&mut received, k, source, n, &a)?,
                     None => {
                         read = true;
+                        let scales = self.scales(n);
                         if local > 0 {
-                            received.farthest[k] = received.farthest[k].clone().max(a.size());
+                            let largest = scales.as_ref().map_or_else(|| a.size(), |[largest, _]| &a.size() * largest);
+                            received.farthest[k] = received.farthest[k].clone().max(largest);
                         }
                         let term = DescribedWeights::new(network, layer, of);
                         let mut sent = vec![(Dyadic::ZERO, Dyadic::ZERO); layer.outputs];
@@ -270,6 +300,11 @@ impl<'a, B: Changes> Rounding<'a, B> {
                         for (sum, (value, magnitude)) in received.attributes.iter_mut().zip(&sent) {
                             sum.0 += &(&a * value);
                             sum.1 += &(&a.size() * magnitude);
+                        }
+                        let Some([_, change]) = scales else { continue };
+                        for (j, sum) in received.rescaled.iter_mut().enumerate() {
+                            let sizes = self.attributes(n).into_iter().map(|(d, _)| term.size(d as usize, j));
+                            *sum += &(&(&a.size() * &change) * &self::sum(sizes));
                         }
                     }
                 }

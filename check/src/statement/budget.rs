@@ -80,6 +80,11 @@ impl<'a> Budget<'a> {
         self.direction != Direction::Remove
     }
 
+    /// May present attributes be removed?
+    pub fn removes(&self) -> bool {
+        self.direction != Direction::Add
+    }
+
     /// May this entry be flipped, given whether the attribute is present? Both ids must exist.
     pub fn permits(&self, flip: Flip, present: bool) -> bool {
         let (node, attribute) = flip;

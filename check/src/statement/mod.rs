@@ -104,8 +104,8 @@ impl<'a> Statement<'a> {
         if graph.values.is_some() {
             return Err(Reason::Numbers("proofs against flips"));
         }
-        if header.deployed.is_some() {
-            require_flips(graph, "statements about the network as it runs")?;
+        if header.deployed.is_some() && graph.categories.is_some() {
+            return Err(Reason::Categories("statements about the network as it runs"));
         }
         let statement = Statement {
             network: Network::new(graph, model, header, matrices, meter)?,

@@ -264,11 +264,6 @@ fn what_needs_single_flips_is_refused() {
         let reason = world.judge(&NodeProof { id: 0, class: 0, claim }).unwrap_err().reason;
         assert_eq!(reason, Reason::Normalised("bends by levels or prices"));
     }
-    let mut deployed = world.clone();
-    deployed.header.deployed = serde_json::from_value(json!({"precision": 24, "operator_error": [[8], [8], [8]]})).ok();
-    assert!(deployed.header.deployed.is_some());
-    let reason = deployed.judge(&world.start(0)).unwrap_err().reason;
-    assert!(reason.to_string().contains("the network as it runs"), "{reason}");
 }
 
 /// Bounds of deep layers that short leaves expand to, stated: they are accepted, and leaves written out as hints with them.

@@ -208,7 +208,11 @@ fn what_is_not_understood_is_refused_by_name() {
         (edges.replace("\n0\nbatch", "\n\nbatch"), "", "an edge has one direction only"),
         (edges.replace("frozen \n", "frozen 0 7\n"), "", "a node is out of range"),
         (edges.replace("candidates all", "candidates none"), "", "unknown candidates"),
-        (edges.replace("attack each", "attack any 0"), "", "one attack on graphs, categories, divided rows, edges or ranges"),
+        (
+            edges.replace("attack each", "attack any 0"),
+            "",
+            "one attack on graphs, categories, divided rows, edges or ranges",
+        ),
         (
             edges.replace("rule gcn", "rule gcn-self").replace("undirected", "directed"),
             "",
