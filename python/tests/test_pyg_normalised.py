@@ -379,8 +379,16 @@ def test_what_is_not_decided_for_them_says_so(tmp_path):
     data = normalised(graph())
     with pytest.raises(InputError, match="divided by their sums"):
         gcnproof.collective(model(), data, q=1, budgets=[1], progress=False)
-    results = gcnproof.certify(model(), data, Q=1, q=1, deployed="float32", progress=False)
-    assert "robust" not in results.deployed
+
+
+def test_divided_rows_are_decided_as_deployed(tmp_path):
+    data, module, proofs = normalised(graph()), model(), tmp_path / "proofs.jsonl"
+    results = gcnproof.certify(module, data, Q=1, q=1, complete=True, deployed="float32", proofs=proofs, progress=False)
+    assert {"robust", "non_robust"} & set(results.deployed) and "undecided" not in results.deployed
+    assert gcnproof.check(module, data, proofs, Q=1, q=1, deployed="float32", progress=False).proved
+    clean = module(data.x, data.edge_index).argmax(1)
+    for node in results.node[results.deployed == "non_robust"].tolist():
+        assert module(results.apply(node), data.edge_index)[node].argmax() != clean[node]
 
 
 def test_edges_leave_divided_rows_as_they_are(tmp_path):

@@ -124,6 +124,7 @@ def test_smallest_margins():
     assert told["verdict"] == least[0].verdict and "worst case" in str(told)
 
 
+@pytest.mark.filterwarnings("ignore:weights or biases:gcnproof.GcnproofWarning")
 def test_as_deployed_with_proofs_and_a_page(tmp_path):
     graph, network, _ = problem(2)
     attack, proofs, page = Ranges(Q=2, q=1, epsilon=0.5), tmp_path / "proofs.jsonl", tmp_path / "page.html"
