@@ -123,7 +123,7 @@ fn the_program_of_changed_edges_has_the_optimum_that_trying_everything_finds() {
         several += usize::from(truth.count > 4);
         changed += usize::from(truth.made.contains(&true));
     }
-    assert!(several > 50 && changed > 50, "{several} {changed}");
+    assert!(several > 35 && changed > 30, "{several} {changed}");
 }
 
 #[test]
