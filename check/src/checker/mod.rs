@@ -390,7 +390,7 @@ impl Session<'_> {
         if path.decided.overspent(budget) {
             return None;
         }
-        // The fast path knows nothing of normalised rows.
+        // Of normalised rows the fast path names no flip.
         if !network.is_normalised()
             && let Attempt::Hints(hints, _) = self.target.attempt(&[(reference, 1), (class, -1)], path, &short, true)
             && hints.worst.is_some()
