@@ -47,7 +47,8 @@ pub(crate) fn read_header(lines: &mut Lines, graph: &GraphFile, model: &ModelFil
     }
     // A line with an attack is never about attributes, nor one without about edges: each refuses what the other
     // requires.
-    let most = nodes.max(layers);
+    let terms = model.layers.iter().map(|layer| layer.operators.len()).max().unwrap_or(0);
+    let most = nodes.max(layers).max(terms);
     if bytes.starts_with(br#"{"collective":"#) {
         return match CollectiveLine::read(&bytes, most.max(attributes)).map_err(wrong)? {
             CollectiveLine::Collective(header) => Ok(Stated::Collective(header)),
