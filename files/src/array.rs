@@ -81,6 +81,11 @@ impl Array {
         Ok(values)
     }
 
+    /// Are the elements floats of 64 bits?
+    pub fn holds_doubles(&self) -> bool {
+        self.header.element == Element::Float(8)
+    }
+
     /// The values in C order, if the elements are integers.
     pub fn integers(&self) -> Result<Vec<i64>, FileError> {
         self.each_integer()?.collect()

@@ -46,11 +46,16 @@ impl Normalisation {
 
     /// The normalisation of a matrix that is 0/1 divided by the sums of its rows, to the last bit; none if it is not, or if
     /// no row has more than one entry, so that it is 0/1 itself.
+    ///
+    /// Rows of 1, 2, 4, … ones are the same in both precisions: then the type of what the file stores says which is meant.
     #[must_use]
-    pub fn recognise(matrix: &SparseMatrix) -> Option<Normalisation> {
+    pub fn recognise(matrix: &SparseMatrix, stored_as_doubles: bool) -> Option<Normalisation> {
         let some = (0..matrix.rows).any(|row| matrix.row(row).1.len() > 1);
-        let mut ways = [Normalisation::Float32, Normalisation::Float64].into_iter();
-        ways.find(|way| some && way.divides(matrix))
+        let mut ways = [Normalisation::Float32, Normalisation::Float64];
+        if stored_as_doubles {
+            ways.reverse();
+        }
+        ways.into_iter().find(|way| some && way.divides(matrix))
     }
 
     /// Are the entries of a matrix, zeros left out, exactly these?
@@ -96,14 +101,18 @@ mod tests {
     #[test]
     fn rows_divided_by_their_sums_are_recognised_to_the_last_bit() {
         let third = f64::from(1f32 / 3.0);
-        assert_eq!(Normalisation::recognise(&matrix(&[&[third; 3], &[], &[1.0]])), Some(Normalisation::Float32));
-        assert_eq!(Normalisation::recognise(&matrix(&[&[1.0 / 3.0; 3]])), Some(Normalisation::Float64));
-        // Halves are the same in both: the shorter one is meant.
-        assert_eq!(Normalisation::recognise(&matrix(&[&[0.5; 2]])), Some(Normalisation::Float32));
-        for other in [&[third, third.next_up(), third][..], &[0.5; 3], &[1.0, 1.0], &[0.5, 0.25, 0.25]] {
-            assert_eq!(Normalisation::recognise(&matrix(&[other])), None, "{other:?}");
+        let read = |rows: &[&[f64]], doubles| Normalisation::recognise(&matrix(rows), doubles);
+        for doubles in [false, true] {
+            assert_eq!(read(&[&[third; 3], &[], &[1.0]], doubles), Some(Normalisation::Float32));
+            assert_eq!(read(&[&[1.0 / 3.0; 3]], doubles), Some(Normalisation::Float64));
+            for other in [&[third, third.next_up(), third][..], &[0.5; 3], &[1.0, 1.0], &[0.5, 0.25, 0.25]] {
+                assert_eq!(read(&[other], doubles), None, "{other:?}");
+            }
+            assert_eq!(read(&[&[third; 3], &[1.0 / 3.0; 3]], doubles), None);
+            assert_eq!(read(&[&[1.0], &[]], doubles), None);
         }
-        assert_eq!(Normalisation::recognise(&matrix(&[&[third; 3], &[1.0 / 3.0; 3]])), None);
-        assert_eq!(Normalisation::recognise(&matrix(&[&[1.0], &[]])), None);
+        // Halves are the same in both.
+        assert_eq!(read(&[&[0.5; 2]], false), Some(Normalisation::Float32));
+        assert_eq!(read(&[&[0.5; 2]], true), Some(Normalisation::Float64));
     }
 }

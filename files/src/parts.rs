@@ -57,17 +57,23 @@ impl Read {
 pub(crate) struct Reader<'bytes> {
     archive: Archive<'bytes>,
     used: BTreeSet<String>,
+    /// Which of them hold floats of 64 bits.
+    doubles: BTreeSet<String>,
     pub notes: Vec<String>,
 }
 
 impl<'bytes> Reader<'bytes> {
     pub fn new(archive: Archive<'bytes>) -> Self {
-        Reader { archive, used: BTreeSet::new(), notes: vec![] }
+        Reader { archive, used: BTreeSet::new(), doubles: BTreeSet::new(), notes: vec![] }
     }
 
     fn take(&mut self, name: &str) -> Result<Array, FileError> {
         self.used.insert(name.to_owned());
-        self.archive.required(name, LAYOUT)
+        let array = self.archive.required(name, LAYOUT)?;
+        if array.holds_doubles() {
+            self.doubles.insert(name.to_owned());
+        }
+        Ok(array)
     }
 
     /// A matrix from its CSR parts, or from one dense array; and which array holds its values.
@@ -289,7 +295,7 @@ impl<'bytes> Reader<'bytes> {
         }
         if let Some((count, row, column, value)) = other_than_one(&matrix) {
             if !options.binarize {
-                if let Some(normalisation) = Normalisation::recognise(&matrix) {
+                if let Some(normalisation) = Normalisation::recognise(&matrix, self.doubles.contains(entry)) {
                     self.notes.push(format!(
                         "`{entry}`: rows of 0/1 divided by their sums ({} bits): what flips is 0/1, and the row is divided again; \
                          within ranges the quotients are moved, and changed edges leave them as they are",

@@ -106,3 +106,34 @@ fn a_class_that_is_larger_is_named_before_a_tie() {
         assert_eq!((&row["verdict"], &row["reason"]), (&"non_robust".into(), &"witness".into()), "{more:?}: {row}");
     }
 }
+
+/// Quotients of 1, 2 and 4 ones are the same in both precisions: rows of doubles were read as float32, in which the flip changes nothing.
+#[test]
+fn quotients_that_are_stored_as_doubles_are_doubles() {
+    let scratch = tempfile::tempdir().unwrap();
+    let rows = scratch.path().join("rows.jsonl");
+    let rows = rows.to_str().unwrap();
+    let folder = folder("quotients_of_doubles");
+    let arguments = ["certify", "g.npz", "m.safetensors", "-Q", "1", "-q", "1", "--flips", "add", "--out", rows];
+    let certified = gcnproof(&folder, &arguments);
+    assert!(certified.status.success(), "{}", text(&certified));
+    assert!(text(&certified).contains("(64 bits)"), "{}", text(&certified));
+    let rows = std::fs::read_to_string(rows).unwrap();
+    let first = rows.lines().find(|row| row.contains(r#""node":0,"#)).unwrap();
+    assert!(first.contains(r#""verdict":"non_robust""#), "{first}");
+}
+
+/// A layer of three terms in a graph of two nodes: the header of a deployed statement was longer than the checker allowed.
+#[test]
+fn a_layer_may_have_more_terms_than_the_graph_has_nodes() {
+    let scratch = tempfile::tempdir().unwrap();
+    let proofs = scratch.path().join("proofs.jsonl");
+    let proofs = proofs.to_str().unwrap();
+    let folder = folder("more_terms_than_nodes");
+    let question = ["-Q", "1", "-q", "1", "--deployed", "float32"];
+    let written =
+        gcnproof(&folder, &[&["certify", "g.npz", "m.safetensors", "--proofs", proofs], &question[..]].concat());
+    assert!(written.status.success(), "{}", text(&written));
+    let checked = gcnproof(&folder, &[&["check", "g.npz", "m.safetensors", proofs], &question[..]].concat());
+    assert!(checked.status.success(), "{}", text(&checked));
+}

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::*;
-use gcnproof_files::{FileError, GraphFile, GraphOptions, parse_graph};
+use gcnproof_files::{FileError, GraphFile, GraphOptions, Normalisation, parse_graph};
 
 fn parse(npz: &Npz) -> Result<GraphFile, FileError> {
     parse_graph("test.npz", &npz.bytes(), &GraphOptions::default())
@@ -409,4 +409,24 @@ fn a_batch_of_graphs_is_read_digested_and_written() {
     refused(batch(&[0, 0, -1]), &["batch", "-1", "numbers no graph"]);
     refused(small_graph().with("batch", i64s(&[0, 0, 0])), &["labels", "3 numbers", "1 graphs"]);
     refused(small_graph().with("batch", f32s(&[0.0; 3])), &["batch", "integers are needed"]);
+}
+
+/// Halves are the same in both precisions: the type of the array says in which rows are divided.
+#[test]
+fn the_type_of_quotients_says_in_which_precision_rows_are_divided() {
+    let read = |data: Vec<u8>| parse(&small_graph().without("attr_data").with("attr_data", data)).unwrap();
+    let single = read(f32s(&[0.5, 0.5, 1.0]));
+    let double = read(f64s(&[0.5, 0.5, 1.0]));
+    assert_eq!((single.normalisation, double.normalisation), (Normalisation::Float32, Normalisation::Float64));
+    assert_ne!(single.digest, double.digest);
+    // A third of float32 stays one, whatever it is stored as.
+    let third = f64::from(1f32 / 3.0);
+    let dense = |values: &[f64]| {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        npy("'<f8'", false, &[3, 4], &bytes)
+    };
+    let rows = [third, third, third, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let parts = ["attr_data", "attr_indices", "attr_indptr", "attr_shape"];
+    let graph = parts.into_iter().fold(small_graph(), |graph, part| graph.without(part)).with("x", dense(&rows));
+    assert_eq!(parse(&graph).unwrap().normalisation, Normalisation::Float32);
 }
