@@ -70,7 +70,12 @@ impl RangeQuestion<'_> {
             for at in 0..self.others.len() {
                 let (narrow, found) = pairs.minimize(at, gap.max(NARROWEST));
                 wide |= !narrow;
-                attack = attack.or(found);
+                // A margin below 0 says more than a tie, which the search for the sign may have ended with.
+                if let Some(found) = found
+                    && attack.as_ref().is_none_or(|known| known.tie && !found.tie)
+                {
+                    attack = Some(found);
+                }
             }
             // Minima may close what the search for the sign has left open, and open nothing.
             open &= attack.is_none() && pairs.margins.iter().any(|margin| margin[0] <= 0.0);

@@ -137,3 +137,29 @@ fn a_layer_may_have_more_terms_than_the_graph_has_nodes() {
     let checked = gcnproof(&folder, &[&["check", "g.npz", "m.safetensors", proofs], &question[..]].concat());
     assert!(checked.status.success(), "{}", text(&checked));
 }
+
+/// The search for the sign ended with a tie, and the one for the minimum found less: the two were held against each other.
+#[test]
+fn a_minimum_below_a_tie_is_a_witness() {
+    let scratch = tempfile::tempdir().unwrap();
+    let rows = scratch.path().join("rows.jsonl");
+    let rows = rows.to_str().unwrap();
+    let arguments = [
+        "certify",
+        "g.npz",
+        "m.safetensors",
+        "-Q",
+        "1",
+        "-q",
+        "1",
+        "--ranges",
+        "observed",
+        "--minimize",
+        "--out",
+        rows,
+    ];
+    let certified = gcnproof(&folder("tie_before_a_break"), &arguments);
+    assert!(certified.status.success(), "{}", text(&certified));
+    let rows = std::fs::read_to_string(rows).unwrap();
+    assert!(rows.lines().next().unwrap().contains(r#""reason":"witness""#), "{rows}");
+}
