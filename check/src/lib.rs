@@ -72,5 +72,6 @@ pub use rounding::usual_error;
 pub use statement::{Decided, Statement, matrix_digest};
 pub use verdict::{Fault, Reason, Verdict};
 pub use verified::{
-    ClaimSide, EdgeAnswer, EdgeJudge, Judge, RangeJudge, SideBySide, Told, find_program, verify, verify_collective,
+    ClaimSide, EdgeAnswer, EdgeJudge, JointJudge, Judge, RangeJudge, SideBySide, Told, find_program, verify,
+    verify_collective,
 };

@@ -267,7 +267,7 @@ Proof.
   - intros P F whole h shortcut net' width wanted CP A EN W. cbn [view_of intervals_of row_view]. rewrite <- CP in *.
     exact (row_intervals_sound P F sigma [] _ no_signs whole first w h A (fun _ (e : False) => match e with end) E1 SG' (PRESENT P) E2 shortcut net' width wanted (EN _ EN0) (no_signs_obeyed _ _) W).
   - intros P F t CP. cbn [view_of logits_of row_view].
-    apply (logits_from_spec net top first w (divided_rows sigma) (divided sigma (count P0)) (attributes P) F t B); [intros Y; apply divided_reads; exact E2|].
+    apply (logits_from_spec net top first w (divided_rows sigma) (divided sigma (count P0)) (attributes P) F t _ B); [apply sent_from_spec, divided_reads; exact E2|intros Y; apply divided_reads; exact E2|].
     intros Y n H d. unfold divided. rewrite (filter_ext (attributes P n) (Y n)) by exact H. rewrite H. reflexivity.
 Qed.
 

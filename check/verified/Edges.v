@@ -63,22 +63,14 @@ Definition prepare_edges (net : list (ruled Z)) (classes : Z) (E : edge_problem)
   | None => None
   end.
 
-(* What became of a list of sets: all keep the class, with so much work left; one does not; or it took too much. *)
+(* What became of a list of sets: all keep the class, with so much work left; one does not; or it took too much. Trees of splits on changes have leaves of any kind. *)
 Inductive listing := AllKeep (left : Z) | OneLoses | TooMany.
-Inductive edge_tree := ListAll | EdgeSplit (c : edge) (without made : edge_tree).
+Inductive edge_tree (leaf : Type) := ListAll (l : leaf) | EdgeSplit (c : edge) (without made : edge_tree leaf).
+Arguments ListAll {leaf}. Arguments EdgeSplit {leaf}.
 
 Section Listing.
-  Variables (p : edges_prepared) (t y : Z).
-
-  Definition logits_on (g : graph) : list (Z * Z) :=
-    combine (ids (edge_classes p)) (get (zforward (on_graph (edge_net p) g) (sent_on g (sent_once p)) (edge_classes p)) t).
+  Variables (p : edges_prepared) (t : Z).
   Definition graph_after (C : list edge) : graph := get (tabulate (changed_graph (edges_of p) C)).
-  Definition keeps (others : list Z) (g : graph) : bool :=
-    let l := logits_on g in
-    match logit_of l y with
-    | Some own => forallb (fun other => match logit_of l other with Some x => Z.ltb x own | None => false end) others
-    | None => false
-    end.
 
   (* The sets that have `made` and one of the open changes: with each of them, the ones before it left out. *)
   Fixpoint each_open (more : Z -> list edge -> list edge -> listing) (made open left_out : list edge) (work : Z) : listing :=
@@ -93,32 +85,34 @@ Section Listing.
           end
     end.
 
-  (* The sets that have `made` and nothing of `left_out`, one unit of work for each. Where there are many, a bound, as costly as 5, is asked first which changes matter:
-     one of them is in every such set that loses the class. *)
-  Variable critical : list Z -> list edge -> list edge -> option (list edge).
-  Fixpoint list_sets (depth : nat) (others : list Z) (work : Z) (made left_out : list edge) : listing :=
+  (* The sets that have `made` and nothing of `left_out`, one unit of work for each; on the graph after each a leaf has to show that the class is kept. Where there are many, a bound, as
+     costly as 5, is asked first which changes matter: one of them is in every such set that loses the class. *)
+  Context {leaf : Type}.
+  Variable keeps : leaf -> list Z -> list edge -> graph -> bool.
+  Variable critical : leaf -> list Z -> list edge -> list edge -> option (list edge).
+  Fixpoint list_sets (depth : nat) (s : leaf) (others : list Z) (work : Z) (made left_out : list edge) : listing :=
     match depth with
     | O => TooMany
     | S less =>
         if Z.leb work 0 then TooMany
         else
           let g := graph_after made in
-          if keeps others g then
+          if keeps s others made g then
             if Z.leb (most_changes (edges_of p)) (size made) then AllKeep (work - 1)
             else
               let open := flat_map (get (into p)) (each_once (rows_read g (edge_net p) [t])) in
               if Nat.ltb 4 (length open) then
-                match critical others made left_out with
-                | Some matter => each_open (list_sets less others) made matter left_out (work - 5)
-                | None => if Z.ltb work (Z.of_nat (length open)) then TooMany else each_open (list_sets less others) made open left_out (work - 1)
+                match critical s others made left_out with
+                | Some matter => each_open (list_sets less s others) made matter left_out (work - 5)
+                | None => if Z.ltb work (Z.of_nat (length open)) then TooMany else each_open (list_sets less s others) made open left_out (work - 1)
                 end
-              else each_open (list_sets less others) made open left_out (work - 1)
+              else each_open (list_sets less s others) made open left_out (work - 1)
           else OneLoses
     end.
 
-  Fixpoint list_tree (others : list Z) (work : Z) (made left_out : list edge) (s : edge_tree) : listing :=
+  Fixpoint list_tree (others : list Z) (work : Z) (made left_out : list edge) (s : edge_tree leaf) : listing :=
     match s with
-    | ListAll => list_sets (S (Z.to_nat (most_changes (edges_of p)))) others work made left_out
+    | ListAll l => list_sets (S (Z.to_nat (most_changes (edges_of p)))) l others work made left_out
     | EdgeSplit c without changed =>
         if among c made then OneLoses
         else
@@ -129,22 +123,38 @@ Section Listing.
           end
     end.
 
-  Fixpoint list_trees (work : Z) (trees : list (list Z * edge_tree)) : listing :=
+  Fixpoint list_trees (work : Z) (trees : list (list Z * edge_tree leaf)) : listing :=
     match trees with
     | [] => AllKeep work
     | (others, s) :: rest => match list_tree others work [] [] s with AllKeep left => list_trees left rest | other => other end
     end.
 End Listing.
 
-Inductive edge_claim := KeepsClass (work : Z) (trees : list (list Z * edge_tree)) | LosesClass (other : Z) (C : list edge).
+(* Where edges alone are changed, logits decide on each graph. *)
+Section Logits.
+  Variables (p : edges_prepared) (t y : Z).
+  Definition logits_on (g : graph) : list (Z * Z) :=
+    combine (ids (edge_classes p)) (get (zforward (on_graph (edge_net p) g) (sent_on g (sent_once p)) (edge_classes p)) t).
+  Definition keeps (others : list Z) (g : graph) : bool :=
+    let l := logits_on g in
+    match logit_of l y with
+    | Some own => forallb (fun other => match logit_of l other with Some x => Z.ltb x own | None => false end) others
+    | None => false
+    end.
+End Logits.
+
+(* Do trees say something of all other classes? *)
+Definition covers {tree} (classes y : Z) (trees : list (list Z * tree)) : bool :=
+  Z.leb 0 y && Z.ltb y classes && forallb (fun other => Z.eqb other y || existsb (fun e => existsb (Z.eqb other) (fst e)) trees) (ids classes).
+
+Inductive edge_claim := KeepsClass (work : Z) (trees : list (list Z * edge_tree unit)) | LosesClass (other : Z) (C : list edge).
 Inductive edge_answer := Said (v : verdict) | NotShown | TooMuchWork.
 
 Definition judge_edges (critical : Z -> Z -> list Z -> list edge -> list edge -> option (list edge)) (p : edges_prepared) (by_prediction : bool) (t y : Z) (c : edge_claim) : edge_answer :=
   match c with
   | KeepsClass work trees =>
-      if Z.leb 0 y && Z.ltb y (edge_classes p) &&
-         forallb (fun other => Z.eqb other y || existsb (fun e => existsb (Z.eqb other) (fst e)) trees) (ids (edge_classes p))
-      then match list_trees p t y (critical t y) work trees with AllKeep _ => Said IsRobust | OneLoses => NotShown | TooMany => TooMuchWork end
+      if covers (edge_classes p) y trees
+      then match list_trees p t (fun _ others _ => keeps p t y others) (fun _ => critical t y) work trees with AllKeep _ => Said IsRobust | OneLoses => NotShown | TooMany => TooMuchWork end
       else NotShown
   | LosesClass other C =>
       if is_admissible_changes (edges_of p) C && negb (Z.eqb other y) && (negb by_prediction || leads (logits_on p t (graph_of (edges_of p))) y) then

@@ -610,7 +610,7 @@ Section Path.
   Hypothesis PREPARED : prepare_edges net classes E V = Some p.
 
   Lemma critical_sound t y others made left_out matter : NoDup made -> critical p t y others made left_out = Some matter ->
-    forall C, (forall c, In c matter -> In c C -> In c made) -> covered net E V t y others made left_out C.
+    forall C, (forall c, In c matter -> In c C -> In c made) -> covered E (kept net V t y others) made left_out C.
   Proof.
     intros ND H C MATTER A I L other IO. destruct (same_problem net classes E V p PREPARED) as (Ep & En & Ec & Ei).
     unfold critical in H. rewrite Ep, En, Ec in H. set (g := graph_after p made) in *. set (near := each_once (rows_read g net [t])) in *.

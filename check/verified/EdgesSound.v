@@ -262,6 +262,108 @@ Section Listed.
     apply Z.eqb_eq in Q. apply in_map_iff in I as (j & <- & I). cbn [fst snd] in *. subst j. apply ids_in in I. auto.
   Qed.
 
+  Lemma graph_after_spec C v : graph_after p C v = changed_graph E C v.
+  Proof. unfold graph_after. rewrite get_tabulate. destruct same_problem as [-> _]. reflexivity. Qed.
+
+  (* What lists show of a property of graphs that is a matter of the rows that are read. *)
+  Definition covered (K : graph -> Prop) (made left_out : list edge) (C : list edge) : Prop :=
+    admissible_changes E C -> incl made C -> (forall c, In c left_out -> ~ In c C) -> K (changed_graph E C).
+
+  Section Lists.
+    Context {leaf : Type}.
+    Variables (t : Z) (K : list Z -> graph -> Prop).
+    Variable keeps : leaf -> list Z -> list edge -> graph -> bool.
+    Variable critical : leaf -> list Z -> list edge -> list edge -> option (list edge).
+    Hypothesis KEEPS : forall s others made, keeps s others made (graph_after p made) = true -> K others (graph_after p made).
+    Hypothesis ALIKE : forall others g h, alike (rows_read g net [t]) g h -> K others g -> K others h.
+    Hypothesis CRITICAL : forall s others made left_out matter, NoDup made -> critical s others made left_out = Some matter ->
+      forall C, (forall c, In c matter -> In c C -> In c made) -> covered (K others) made left_out C.
+
+    Lemma each_open_sound others more made : NoDup made ->
+      (forall work M left_out left, NoDup M -> more work M left_out = AllKeep left -> forall C, covered (K others) M left_out C) ->
+      forall open left_out work left, each_open p more made open left_out work = AllKeep left ->
+      forall C, (exists c, In c open /\ In c C /\ ~ In c made) -> covered (K others) made left_out C.
+    Proof.
+      intros ND MORE. induction open as [|c rest IH]; intros left_out work left H C (d & D1 & D2 & D3) A I L; [destruct D1|]. cbn [each_open] in H.
+      destruct same_problem as [Ep _]. rewrite Ep in H.
+      destruct (among c left_out || among c made || negb (is_admissible_changes E (c :: made))) eqn:SKIP.
+      - apply (IH _ _ _ H C); auto. exists d. split; [|auto]. destruct D1 as [->|D1]; [exfalso|exact D1].
+        apply orb_prop in SKIP as [SKIP|SKIP]; [apply orb_prop in SKIP as [SKIP|SKIP]; apply among_spec in SKIP|].
+        + exact (L d SKIP D2).
+        + contradiction.
+        + apply negb_true_iff in SKIP. rewrite (smaller_admissible E (d :: made) C) in SKIP; [discriminate|constructor; assumption| |exact A].
+          intros x [<-|X]; auto.
+      - apply orb_false_elim in SKIP as [SKIP _]. apply orb_false_elim in SKIP as [_ NM]. apply among_false in NM.
+        destruct (more work (c :: made) left_out) as [left'| |] eqn:R; try discriminate. destruct (among c C) eqn:Q.
+        + apply among_spec in Q. apply (MORE work (c :: made) left_out left'); auto; [constructor; assumption|]. intros x [<-|X]; auto.
+        + apply among_false in Q. apply (IH _ _ _ H C); auto; [|intros x [<-|X]; auto]. exists d. split; [|auto]. destruct D1 as [->|D1]; [contradiction|exact D1].
+    Qed.
+
+    Lemma list_sets_sound others s depth : forall work made left_out left, NoDup made ->
+      list_sets p t keeps critical depth s others work made left_out = AllKeep left -> forall C, covered (K others) made left_out C.
+    Proof.
+      induction depth as [|less IH]; intros work made left_out left ND H C; [discriminate|]. cbn [list_sets] in H.
+      destruct (Z.leb work 0); [discriminate|]. destruct (keeps s others made (graph_after p made)) eqn:KE; [|discriminate]. apply KEEPS in KE.
+      destruct same_problem as (Ep & En & _ & Ei). rewrite Ep, En in H. intros A I L.
+      assert (forall v, (forall c, In c C -> In c (changes_into E v) -> In c made) -> Permutation (graph_after p made v) (changed_graph E C v)) as SAME.
+      { intros v Q. rewrite graph_after_spec. apply changed_alike; [exact (smaller_named E made C ND I A)|exact (admissible_named E C A)|].
+        intros u. split; intros X.
+        - apply arcs_in in X. apply arcs_in. destruct X as [X|[X1 X2]]; auto.
+        - apply arcs_in. destruct (changes_into_in E C u v A X) as (c & C1 & C2 & [->|[D ->]]); [left|right; split; [exact D|]]; auto. }
+      destruct (Z.leb_spec (most_changes E) (size made)) as [F|F].
+      - apply (ALIKE others (graph_after p made)); [|exact KE]. intros v _. apply SAME. intros c IC _.
+        assert (size C <= size made) as S by (destruct A as (_ & A & _); lia). unfold size in S. assert (length C <= length made)%nat as S' by (unfold edge, flip in *; lia). exact (NoDup_length_incl ND S' I c IC).
+      - set (open := flat_map (get (into p)) (each_once (rows_read (graph_after p made) net [t]))) in *.
+        assert (forall matter work left, each_open p (list_sets p t keeps critical less s others) made matter left_out work = AllKeep left ->
+          (exists c, In c matter /\ In c C /\ ~ In c made) -> K others (changed_graph E C)) as LISTED.
+        { intros matter w lf R X. refine (each_open_sound others (list_sets p t keeps critical less s others) made ND _ matter left_out w lf R C X A I L).
+          intros w' M lo lf' NM R' C'. exact (IH w' M lo lf' NM R' C'). }
+        assert (forall matter, (exists c, In c matter /\ In c C /\ ~ In c made) \/ forall c, In c matter -> In c C -> In c made) as EITHER.
+        { intros matter. destruct (existsb (fun c => among c C && negb (among c made)) matter) eqn:X.
+          - left. apply existsb_exists in X as (c & X1 & X2). apply andb_prop in X2 as [X2 X3]. apply among_spec in X2. apply negb_true_iff in X3. apply among_false in X3. exists c. auto.
+          - right. intros c IM IC. destruct (among c made) eqn:M; [apply among_spec; exact M|exfalso].
+            assert (existsb (fun c => among c C && negb (among c made)) matter = true); [|congruence]. apply existsb_exists. exists c.
+            split; [exact IM|]. rewrite M. apply among_spec in IC. rewrite IC. reflexivity. }
+        assert (forall w lf, each_open p (list_sets p t keeps critical less s others) made open left_out w = AllKeep lf -> K others (changed_graph E C)) as ALL.
+        { intros w lf R. destruct (EITHER open) as [X|X]; [exact (LISTED open w lf R X)|].
+          apply (ALIKE others (graph_after p made)); [|exact KE]. intros v IV. apply SAME. intros c IC II. apply X; [|exact IC]. unfold open. apply in_flat_map. exists v.
+          split; [apply each_once_in; exact IV|]. rewrite Ei. exact II. }
+        destruct (Nat.ltb 4 (length open)); [|exact (ALL _ _ H)]. destruct (critical s others made left_out) as [matter|] eqn:B.
+        + destruct (EITHER matter) as [X|X]; [exact (LISTED matter _ _ H X)|exact (CRITICAL s others made left_out matter ND B C X A I L)].
+        + destruct (Z.ltb work (Z.of_nat (length open))); [discriminate|exact (ALL _ _ H)].
+    Qed.
+
+    Lemma list_tree_sound others s : forall work made left_out left, NoDup made ->
+      list_tree p t keeps critical others work made left_out s = AllKeep left -> forall C, covered (K others) made left_out C.
+    Proof.
+      induction s as [l|c without IHw changed IHc]; intros work made left_out left ND H C A I L; cbn [list_tree] in H.
+      - exact (list_sets_sound others l _ work made left_out left ND H C A I L).
+      - destruct (among c made) eqn:M; [discriminate|]. apply among_false in M.
+        destruct (list_tree p t keeps critical others work made (c :: left_out) without) as [left'| |] eqn:R; try discriminate.
+        destruct same_problem as [Ep _]. rewrite Ep in H. destruct (among c C) eqn:Q.
+        + apply among_spec in Q. assert (incl (c :: made) C) as I' by (intros x [<-|X]; auto). assert (NoDup (c :: made)) as ND' by (constructor; assumption).
+          rewrite (smaller_admissible E (c :: made) C ND' I' A) in H. exact (IHc left' (c :: made) left_out left ND' H C A I' L).
+        + apply among_false in Q. apply (IHw work made (c :: left_out) left' ND R C A I). intros x [<-|X]; auto.
+    Qed.
+
+    Lemma list_trees_sound trees : forall work left, list_trees p t keeps critical work trees = AllKeep left ->
+      forall others s C, In (others, s) trees -> admissible_changes E C -> K others (changed_graph E C).
+    Proof.
+      induction trees as [|[o s'] trees IH]; intros work left H others s C; [intros []|]. cbn [list_trees] in H.
+      destruct (list_tree p t keeps critical o work [] [] s') as [left'| |] eqn:R; try discriminate. intros [Q|I] A; [injection Q; intros -> ->|exact (IH _ _ H others s C I A)].
+      apply (list_tree_sound others s work [] [] left' (NoDup_nil _) R C A); [intros x []|intros x []].
+    Qed.
+
+    Lemma all_covered y work left trees : covers classes y trees = true -> list_trees p t keeps critical work trees = AllKeep left ->
+      0 <= y < classes /\ forall C, admissible_changes E C -> forall other, 0 <= other < classes -> other <> y -> exists others, In other others /\ K others (changed_graph E C).
+    Proof.
+      intros H R. unfold covers in H. apply andb_prop in H as [HY H]. apply andb_prop in HY as [Y1 Y2]. apply Z.leb_le in Y1. apply Z.ltb_lt in Y2. split; [lia|].
+      rewrite forallb_forall in H. intros C A other Ho D. specialize (H other (proj2 (ids_in classes other) Ho)).
+      apply orb_prop in H as [H|H]; [apply Z.eqb_eq in H; contradiction|]. apply existsb_exists in H as ([others s] & I & H). cbn [fst] in H.
+      apply existsb_exists in H as (o & O & Q). apply Z.eqb_eq in Q. subst o. exists others. split; [exact O|]. exact (list_trees_sound trees work left R others s C I A).
+    Qed.
+  End Lists.
+
   Definition kept (t y : Z) (others : list Z) (g : graph) : Prop := forall other, In other others -> value g t other < value g t y.
 
   Lemma keeps_spec t y others g : keeps p t y others g = true -> kept t y others g.
@@ -270,97 +372,13 @@ Section Listed.
     specialize (H other I). destruct (logit_of _ other) as [x|] eqn:X; [|discriminate]. apply logit_at in X as [_ ->]. apply Z.ltb_lt. exact H.
   Qed.
 
-  Lemma graph_after_spec C v : graph_after p C v = changed_graph E C v.
-  Proof. unfold graph_after. rewrite get_tabulate. destruct same_problem as [-> _]. reflexivity. Qed.
-
-  (* A set that is the made one as far as rows are read keeps the class with it. *)
-  Lemma kept_alike t y others M C : alike (rows_read (graph_after p M) net [t]) (graph_after p M) (changed_graph E C) ->
-    kept t y others (graph_after p M) -> kept t y others (changed_graph E C).
-  Proof.
-    intros A K other I. rewrite <- !(values_alike V (graph_after p M) (changed_graph E C) net [t] t) by (auto; left; reflexivity). apply K. exact I.
-  Qed.
-
-  Definition covered (t y : Z) (others : list Z) (made left_out : list edge) (C : list edge) : Prop :=
-    admissible_changes E C -> incl made C -> (forall c, In c left_out -> ~ In c C) -> kept t y others (changed_graph E C).
+  (* A graph that is another one as far as rows are read keeps the class with it. *)
+  Lemma kept_alike t y others g h : alike (rows_read g net [t]) g h -> kept t y others g -> kept t y others h.
+  Proof. intros A K other I. rewrite <- !(values_alike V g h net [t] t) by (auto; left; reflexivity). apply K. exact I. Qed.
 
   Variable critical : Z -> Z -> list Z -> list edge -> list edge -> option (list edge).
   Hypothesis CRITICAL : forall t y others made left_out matter, NoDup made -> critical t y others made left_out = Some matter ->
-    forall C, (forall c, In c matter -> In c C -> In c made) -> covered t y others made left_out C.
-
-  Lemma each_open_sound t y others more made : NoDup made ->
-    (forall work M left_out left, NoDup M -> more work M left_out = AllKeep left -> forall C, covered t y others M left_out C) ->
-    forall open left_out work left, each_open p more made open left_out work = AllKeep left ->
-    forall C, (exists c, In c open /\ In c C /\ ~ In c made) -> covered t y others made left_out C.
-  Proof.
-    intros ND MORE. induction open as [|c rest IH]; intros left_out work left H C (d & D1 & D2 & D3) A I L; [destruct D1|]. cbn [each_open] in H.
-    destruct same_problem as [Ep _]. rewrite Ep in H.
-    destruct (among c left_out || among c made || negb (is_admissible_changes E (c :: made))) eqn:SKIP.
-    - apply (IH _ _ _ H C); auto. exists d. split; [|auto]. destruct D1 as [->|D1]; [exfalso|exact D1].
-      apply orb_prop in SKIP as [SKIP|SKIP]; [apply orb_prop in SKIP as [SKIP|SKIP]; apply among_spec in SKIP|].
-      + exact (L d SKIP D2).
-      + contradiction.
-      + apply negb_true_iff in SKIP. rewrite (smaller_admissible E (d :: made) C) in SKIP; [discriminate|constructor; assumption| |exact A].
-        intros x [<-|X]; auto.
-    - apply orb_false_elim in SKIP as [SKIP _]. apply orb_false_elim in SKIP as [_ NM]. apply among_false in NM.
-      destruct (more work (c :: made) left_out) as [left'| |] eqn:R; try discriminate. destruct (among c C) eqn:Q.
-      + apply among_spec in Q. apply (MORE work (c :: made) left_out left'); auto; [constructor; assumption|]. intros x [<-|X]; auto.
-      + apply among_false in Q. apply (IH _ _ _ H C); auto; [|intros x [<-|X]; auto]. exists d. split; [|auto]. destruct D1 as [->|D1]; [contradiction|exact D1].
-  Qed.
-
-  Lemma list_sets_sound t y others depth : forall work made left_out left, NoDup made ->
-    list_sets p t y (critical t y) depth others work made left_out = AllKeep left -> forall C, covered t y others made left_out C.
-  Proof.
-    induction depth as [|less IH]; intros work made left_out left ND H C; [discriminate|]. cbn [list_sets] in H.
-    destruct (Z.leb work 0); [discriminate|]. destruct (keeps p t y others (graph_after p made)) eqn:K; [|discriminate]. apply keeps_spec in K.
-    destruct same_problem as (Ep & En & _ & Ei). rewrite Ep, En in H. intros A I L.
-    assert (forall v, (forall c, In c C -> In c (changes_into E v) -> In c made) -> Permutation (graph_after p made v) (changed_graph E C v)) as ALIKE.
-    { intros v Q. rewrite graph_after_spec. apply changed_alike; [exact (smaller_named E made C ND I A)|exact (admissible_named E C A)|].
-      intros u. split; intros X.
-      - apply arcs_in in X. apply arcs_in. destruct X as [X|[X1 X2]]; auto.
-      - apply arcs_in. destruct (changes_into_in E C u v A X) as (c & C1 & C2 & [->|[D ->]]); [left|right; split; [exact D|]]; auto. }
-    destruct (Z.leb_spec (most_changes E) (size made)) as [F|F].
-    - apply (kept_alike t y others made C); [|exact K]. intros v _. apply ALIKE. intros c IC _.
-      assert (size C <= size made) as S by (destruct A as (_ & A & _); lia). unfold size in S. assert (length C <= length made)%nat as S' by (unfold edge, flip in *; lia). exact (NoDup_length_incl ND S' I c IC).
-    - set (open := flat_map (get (into p)) (each_once (rows_read (graph_after p made) net [t]))) in *.
-      assert (forall matter work left, each_open p (list_sets p t y (critical t y) less others) made matter left_out work = AllKeep left ->
-        (exists c, In c matter /\ In c C /\ ~ In c made) -> kept t y others (changed_graph E C)) as LISTED.
-      { intros matter w lf R X. refine (each_open_sound t y others (list_sets p t y (critical t y) less others) made ND _ matter left_out w lf R C X A I L).
-        intros w' M lo lf' NM R' C'. exact (IH w' M lo lf' NM R' C'). }
-      assert (forall matter, (exists c, In c matter /\ In c C /\ ~ In c made) \/ forall c, In c matter -> In c C -> In c made) as EITHER.
-      { intros matter. destruct (existsb (fun c => among c C && negb (among c made)) matter) eqn:X.
-        - left. apply existsb_exists in X as (c & X1 & X2). apply andb_prop in X2 as [X2 X3]. apply among_spec in X2. apply negb_true_iff in X3. apply among_false in X3. exists c. auto.
-        - right. intros c IM IC. destruct (among c made) eqn:M; [apply among_spec; exact M|exfalso].
-          assert (existsb (fun c => among c C && negb (among c made)) matter = true); [|congruence]. apply existsb_exists. exists c.
-          split; [exact IM|]. rewrite M. apply among_spec in IC. rewrite IC. reflexivity. }
-      assert (forall w lf, each_open p (list_sets p t y (critical t y) less others) made open left_out w = AllKeep lf -> kept t y others (changed_graph E C)) as ALL.
-      { intros w lf R. destruct (EITHER open) as [X|X]; [exact (LISTED open w lf R X)|].
-        apply (kept_alike t y others made C); [|exact K]. intros v IV. apply ALIKE. intros c IC II. apply X; [|exact IC]. unfold open. apply in_flat_map. exists v.
-        split; [apply each_once_in; exact IV|]. rewrite Ei. exact II. }
-      destruct (Nat.ltb 4 (length open)); [|exact (ALL _ _ H)]. destruct (critical t y others made left_out) as [matter|] eqn:B.
-      + destruct (EITHER matter) as [X|X]; [exact (LISTED matter _ _ H X)|exact (CRITICAL t y others made left_out matter ND B C X A I L)].
-      + destruct (Z.ltb work (Z.of_nat (length open))); [discriminate|exact (ALL _ _ H)].
-  Qed.
-
-  Lemma list_tree_sound t y others s : forall work made left_out left, NoDup made ->
-    list_tree p t y (critical t y) others work made left_out s = AllKeep left -> forall C, covered t y others made left_out C.
-  Proof.
-    induction s as [|c without IHw changed IHc]; intros work made left_out left ND H C A I L; cbn [list_tree] in H.
-    - exact (list_sets_sound t y others _ work made left_out left ND H C A I L).
-    - destruct (among c made) eqn:M; [discriminate|]. apply among_false in M.
-      destruct (list_tree p t y (critical t y) others work made (c :: left_out) without) as [left'| |] eqn:R; try discriminate.
-      destruct same_problem as [Ep _]. rewrite Ep in H. destruct (among c C) eqn:Q.
-      + apply among_spec in Q. assert (incl (c :: made) C) as I' by (intros x [<-|X]; auto). assert (NoDup (c :: made)) as ND' by (constructor; assumption).
-        rewrite (smaller_admissible E (c :: made) C ND' I' A) in H. exact (IHc left' (c :: made) left_out left ND' H C A I' L).
-      + apply among_false in Q. apply (IHw work made (c :: left_out) left' ND R C A I). intros x [<-|X]; auto.
-  Qed.
-
-  Lemma list_trees_sound t y trees : forall work left, list_trees p t y (critical t y) work trees = AllKeep left ->
-    forall others s C, In (others, s) trees -> admissible_changes E C -> kept t y others (changed_graph E C).
-  Proof.
-    induction trees as [|[o s'] trees IH]; intros work left H others s C; [intros []|]. cbn [list_trees] in H.
-    destruct (list_tree p t y (critical t y) o work [] [] s') as [left'| |] eqn:R; try discriminate. intros [Q|I] A; [injection Q; intros -> ->|exact (IH _ _ H others s C I A)].
-    apply (list_tree_sound t y others s work [] [] left' (NoDup_nil _) R C A); [intros x []|intros x []].
-  Qed.
+    forall C, (forall c, In c matter -> In c C -> In c made) -> covered (kept t y others) made left_out C.
 
   Theorem judge_edges_sound by_prediction t y c :
     let found (R : Z -> Z -> Prop) := exists C other, admissible_changes E C /\ 0 <= other < classes /\ other <> y /\
@@ -376,10 +394,10 @@ Section Listed.
     end.
   Proof.
     intros found is_predicted. destruct same_problem as (Ep & _ & Ec & _). unfold judge_edges. rewrite Ep, Ec. destruct c as [work trees|other C].
-    - destruct (Z.leb 0 y && Z.ltb y classes && _) eqn:H; [|exact I]. apply andb_prop in H as [_ H]. rewrite forallb_forall in H.
-      destruct (list_trees p t y (critical t y) work trees) as [left| |] eqn:R; try exact I. intros C A other Ho D. specialize (H other (proj2 (ids_in classes other) Ho)).
-      apply orb_prop in H as [H|H]; [apply Z.eqb_eq in H; contradiction|]. apply existsb_exists in H as ([others s] & I & H). cbn [fst] in H.
-      apply existsb_exists in H as (o & O & Q). apply Z.eqb_eq in Q. subst o. exact (list_trees_sound t y trees work left R others s C I A other O).
+    - destruct (covers classes y trees) eqn:H; [|exact I]. destruct (list_trees _ _ _ _ work trees) as [left| |] eqn:R; try exact I.
+      assert (forall (s : unit) others made, keeps p t y others (graph_after p made) = true -> kept t y others (graph_after p made)) as KS by (intros; apply keeps_spec; assumption).
+      pose proof (all_covered t (kept t y) _ _ KS (kept_alike t y) (fun _ others => CRITICAL t y others) y work left trees H R) as [_ T].
+      intros C A other Ho D. destruct (T C A other Ho D) as (others & O & K). exact (K other O).
     - destruct (is_admissible_changes E C && _ && _) eqn:H; [|exact I]. apply andb_prop in H as [H HP]. apply andb_prop in H as [HA HD].
       apply is_admissible_changes_spec in HA. apply negb_true_iff in HD. apply Z.eqb_neq in HD.
       assert (by_prediction = true -> is_predicted) as PR.

@@ -14,9 +14,9 @@ Theorem verified_edges (base s : Z) (bits z : list (ruled Z)) (E : edge_problem)
   let net g := rational (on_graph bits g) in
   let X : rows := fun n d => float_value (read n d) in
   match judge_changes p by_prediction t y c with
-  | Said IsRobust => robust_on net E X classes t y
-  | Said IsBroken => broken_on net E X classes t y /\ (by_prediction = true -> predicted (net (graph_of E)) X classes t y)
-  | Said IsTied => tied_on net E X classes t y /\ (by_prediction = true -> predicted (net (graph_of E)) X classes t y)
+  | Said IsRobust => robust_on net E (eq X) classes t y
+  | Said IsBroken => broken_on net E (eq X) classes t y /\ (by_prediction = true -> predicted (net (graph_of E)) X classes t y)
+  | Said IsTied => tied_on net E (eq X) classes t y /\ (by_prediction = true -> predicted (net (graph_of E)) X classes t y)
   | _ => True
   end.
 Proof.

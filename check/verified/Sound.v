@@ -182,12 +182,11 @@ Record sound (net : network Z) (top : Z) (P0 : problem) (excluding : Z -> Z -> b
 Lemma no_signs_obeyed net V : zobeys no_signs net V.
 Proof. induction net as [|l below IH]; cbn [zobeys]; auto. Qed.
 
-Lemma logits_from_spec net top first w read reading X F t : bottom net top = Some (first, w) ->
+Lemma logits_from_spec net top first w read reading X F t sent : bottom net top = Some (first, w) -> sends first w (reading X) sent ->
   (forall Y, reads first (read Y) (reading Y)) -> (forall Y n, (forall d, X n d = Y n d) -> forall d, reading X n d = reading Y n d) ->
-  let sent := sent_from first w (read X) in
   logits_from net top first w read X sent (zforward net sent top) F t = map (zvalue net (reading (flipped X F)) t) (ids top).
 Proof.
-  intros B R E sent. pose proof (sent_from_spec first w (read X) (reading X) (R X)) as S. unfold logits_from. destruct F as [|f F].
+  intros B S R E. unfold logits_from. destruct F as [|f F].
   - exact (zforward_spec net _ _ first w top t B S).
   - apply (zforward_spec net _ _ first w top t B). apply (sent_after_spec _ first w _ (reading X)); [exact S|apply R|].
     intros n NI. apply E. intros d. unfold flipped. destruct (existsb (same (n, d)) (f :: F)) eqn:EX; [|reflexivity]. exfalso. apply NI.
@@ -204,7 +203,7 @@ Proof.
   - intros P F whole h shortcut net' width wanted CP A EN W. cbn [view_of plain_prepared intervals_of plain_view]. rewrite <- CP in *.
     exact (intervals_sound P F no_signs whole first w _ h A E (layer2_knows P first w _) shortcut net' width wanted (EN _ EN0) (no_signs_obeyed _ _) W).
   - intros P F t CP. cbn [view_of plain_prepared logits_of plain_view].
-    apply (logits_from_spec net top first w plain_rows entries (attributes P) F t B); [intros Y; apply plain_reads|].
+    apply (logits_from_spec net top first w plain_rows entries (attributes P) F t _ B (sent_from_spec _ _ _ _ (plain_reads _ _))); [intros Y; apply plain_reads|].
     intros Y n H d. unfold entries. rewrite H. reflexivity.
 Qed.
 

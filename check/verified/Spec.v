@@ -166,10 +166,11 @@ Definition admissible_changes (E : edge_problem) (C : list edge) : Prop :=
   (forall v, counted_at E v C = [] \/ ((size (counted_at E v C) <= most_at E v)%Z /\
     (keeps_one E = true -> size (removals E (counted_at E v C)) <= Z.max 0 (Z.of_nat (length (graph_of E v)) - 1))%Z)).
 
-(* What is claimed of rows that no attacker changes, on every graph that changes make or on one of them. *)
-Definition robust_on (net : graph -> network Q) (E : edge_problem) (X : rows) (classes t y : Z) : Prop :=
-  forall C, admissible_changes E C -> robust (net (changed_graph E C)) (eq X) classes t y.
-Definition broken_on (net : graph -> network Q) (E : edge_problem) (X : rows) (classes t y : Z) : Prop :=
-  exists C, admissible_changes E C /\ broken (net (changed_graph E C)) (eq X) classes t y.
-Definition tied_on (net : graph -> network Q) (E : edge_problem) (X : rows) (classes t y : Z) : Prop :=
-  exists C, admissible_changes E C /\ tied (net (changed_graph E C)) (eq X) classes t y.
+(* What is claimed on every graph that changes make, or on one of them: of rows X that stay as they are (`eq X`), or of those that the same attacker
+   makes, whatever changes are (`by_flips P`). *)
+Definition robust_on (net : graph -> network Q) (E : edge_problem) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  forall C, admissible_changes E C -> robust (net (changed_graph E C)) made classes t y.
+Definition broken_on (net : graph -> network Q) (E : edge_problem) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  exists C, admissible_changes E C /\ broken (net (changed_graph E C)) made classes t y.
+Definition tied_on (net : graph -> network Q) (E : edge_problem) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  exists C, admissible_changes E C /\ tied (net (changed_graph E C)) made classes t y.

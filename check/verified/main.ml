@@ -3,7 +3,7 @@
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
-   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
@@ -39,7 +39,7 @@ let at list i = if N.fits_int i && N.sign i >= 0 && N.to_int i < Array.length li
 (* The statement, floats still as their bits. An operator is stated row by row, or follows from the edges by a rule. *)
 type operator = Stated of (int * N.t) list array | Follows of string
 type candidates = All | Within of int | Listed of (int * int) list
-type changes = { most : N.t; one_way : bool; removes : bool; inserts : bool; keep_one : bool; kept : (int * int) list; candidates : candidates }
+type changes = { most : N.t; at_nodes : N.t array; flips_too : bool; one_way : bool; removes : bool; inserts : bool; keep_one : bool; kept : (int * int) list; candidates : candidates }
 type limits = Around of dyadic | Between of (dyadic * dyadic) array (* the ranges of attributes: so far from each entry, or from here to there *)
 type moves = { limits : limits; values : (int * N.t) list array option } (* the entries that are not 0, where attributes are numbers *)
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
@@ -50,7 +50,7 @@ type statement = {
   shares : N.t array option; (* where rows are divided: by the number of attributes that a node has, what each of them is read as *)
   categories : int array option; (* the group of each attribute, -1 where it is in none *)
   labels : int option array option; (* the class to keep: predicted, or these *)
-  changes : changes option; (* where edges are changed: which, and how many *)
+  changes : changes option; (* where edges are changed: which, and how many; and whether flips are made as well *)
   moves : moves option; (* where attributes are moved: within which ranges *)
   attack : (N.t option * bool array) option } (* one attack for the whole graph: in so many rows, on predictions of these nodes *)
 
@@ -74,7 +74,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 8" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 9" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -126,13 +126,16 @@ let statement () =
     each in
   let frozen = Array.make attributes false in
   let read_frozen () = List.iter (fun d -> if d >= attributes then wrong "a frozen attribute is out of range"; frozen.(d) <- true) (all int (headed "frozen")) in
+  let flips w =
+    let total = big w in
+    let direction = word w in
+    if not (List.mem direction ["both"; "add"; "remove"]) then wrong "an unknown direction";
+    let each = each () in
+    read_frozen ();
+    (total, direction, each) in
   let total, direction, each, categories, changes, moves = match word w with
     | "budget" ->
-        let total = big w in
-        let direction = word w in
-        if not (List.mem direction ["both"; "add"; "remove"]) then wrong "an unknown direction";
-        let each = each () in
-        read_frozen ();
+        let total, direction, each = flips w in
         let group w = match word w with "-" -> -1 | text -> (match int_of_string_opt text with Some g when g >= 0 -> g | _ -> wrong "a group is no number") in
         let categories = match all group (headed "groups") with
           | [] -> None
@@ -144,7 +147,7 @@ let statement () =
         let one_way = word_of ["directed", true; "undirected", false] w in
         let removes, inserts = word_of ["remove", (true, false); "insert", (false, true); "change", (true, true)] w in
         let keep_one = word_of ["keep-one", true; "lose-all", false] w in
-        let each = each () in
+        let at_nodes = each () in
         let kept = all pair (headed "frozen") in
         let w = headed "candidates" in
         let candidates = match word w with
@@ -152,7 +155,10 @@ let statement () =
           | "within" -> Within (int w)
           | "listed" -> Listed (all pair w)
           | _ -> wrong "unknown candidates" in
-        (N.zero, "both", each, None, Some { most; one_way; removes; inserts; keep_one; kept; candidates }, None)
+        let w = headed "flips" in
+        let flips_too = word_of ["none", false; "too", true] w in
+        let total, direction, each = if flips_too then flips w else (N.zero, "both", Array.make nodes N.zero) in
+        (total, direction, each, None, Some { most; at_nodes; flips_too; one_way; removes; inserts; keep_one; kept; candidates }, None)
     | "ranges" ->
         let total = big w in
         let each = each () in
@@ -177,6 +183,7 @@ let statement () =
     | "64" -> Some (Array.init (attributes + 1) (fun c -> reciprocal (N.of_int (max c 1))))
     | _ -> wrong "rows are neither plain nor divided in 32 or 64 bits" in
   if shares <> None && categories <> None then wrong "categories that are divided";
+  if shares <> None && (match changes with Some c -> c.flips_too | None -> false) then wrong "flips of divided rows beside changes of edges";
   let w = headed "classes" in
   let label w = match word w with "-" -> None | text -> (match int_of_string_opt text with Some y -> Some y | None -> wrong "a label is no number") in
   let labels = match word w with "predicted" -> None | "labels" -> Some (Array.init nodes (fun _ -> label w)) | _ -> wrong "an unknown convention" in
@@ -233,7 +240,7 @@ let edge_problem s (c : changes) =
   let rows = Array.map (List.map N.of_int) rows in
   { graph_of = (fun v -> Option.value (at rows v) ~default:[]); node_count = N.of_int s.nodes; directed = c.one_way;
     may_change = (fun u v -> in_range u s.nodes && in_range v s.nodes && may (N.to_int u) (N.to_int v));
-    most_changes = c.most; most_at = (fun v -> Option.value (at s.each v) ~default:N.zero); keeps_one = c.keep_one }
+    most_changes = c.most; most_at = (fun v -> Option.value (at c.at_nodes v) ~default:N.zero); keeps_one = c.keep_one }
 
 let grouping s of_attribute =
   { group_of = (fun d -> N.of_int (Option.value (at of_attribute d) ~default:(-1)));
@@ -253,6 +260,7 @@ let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | Non
 
 (* The layers of the integer network, the last one first, and the scale of every representation from the second on. `finest_of` and `term` are of an operator: the
    exponent of its finest entry, and the term that it makes at a scale with some weights. *)
+let flips s = s.moves = None && match s.changes with Some c -> c.flips_too | None -> true
 let scaled_layers s finest_of term layer_of =
   let scales = Array.make (List.length s.layers + 2) 0 in
   Option.iter (fun shares -> scales.(1) <- - finest shares) s.shares;
@@ -265,7 +273,7 @@ let scaled_layers s finest_of term layer_of =
     let below = scales.(number) in
     let w = max w (b - below - a) in
     (* Room for prices between the multiples of what layer 1 consists of. *)
-    let w = if number = 1 && s.changes = None && s.moves = None then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
+    let w = if number = 1 && flips s then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
     scales.(number + 1) <- below + a + w;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
@@ -474,13 +482,27 @@ let share_line scales top owner reference w =
   let leaf w = let other = id w in expect "L" w; let r = raw w in let room = room scales top r in (other, (N.shift_left N.one room, cook scales top room r)) in
   { owner; reference; of_weight; of_size; leaves = many w leaf; stated_count; stated_prices }
 
-let rec edge_tree w = match word w with
-  | "A" -> ListAll
-  | "S" -> let i = id w in let c = (i, id w) in let without = edge_tree w in EdgeSplit (c, without, edge_tree w)
+let rec edge_tree leaf w = match word w with
+  | "A" -> ListAll (leaf w)
+  | "S" -> let i = id w in let c = (i, id w) in let without = edge_tree leaf w in EdgeSplit (c, without, edge_tree leaf w)
   | other -> wrong ("'" ^ other ^ "' is no part of a tree")
+let edges w = many w (fun w -> let i = id w in (i, id w))
 let edge_claim w = match word w with
-  | "robust" -> let work = big w in KeepsClass (work, many w (fun w -> let others = many w id in (others, edge_tree w)))
-  | "witness" -> let other = id w in LosesClass (other, many w (fun w -> let i = id w in (i, id w)))
+  | "robust" -> let work = big w in KeepsClass (work, many w (fun w -> let others = many w id in (others, edge_tree (fun _ -> ()) w)))
+  | "witness" -> let other = id w in LosesClass (other, edges w)
+  | other -> wrong ("'" ^ other ^ "' is no claim")
+
+(* Proofs about flips and edges at once: leaves have lines of bounds and trees over flips for the graphs after some sets of changes. *)
+let flip_proof scales top w =
+  let first_lines = many w (fun w -> expect "bounds" w; bounds_line scales w) in
+  let times_all, flip_trees = robust scales top w in
+  { first_lines; times_all; flip_trees }
+let joint_claim scales top w = match word w with
+  | "robust" ->
+      let leaf w = many w (fun w -> let set = edges w in (set, flip_proof scales top w)) in
+      let work = big w in
+      KeepsJointly (work, many w (fun w -> let others = many w id in (others, edge_tree leaf w)))
+  | "witness" -> let other = id w in let changed = edges w in LosesJointly (other, changed, edges w)
   | other -> wrong ("'" ^ other ^ "' is no claim")
 
 (* Proofs about moved attributes. Objectives are times 2^64, so that slopes hardly lose by being rounded. *)
@@ -523,13 +545,14 @@ let () =
       (node, reference) in
     let called = function IsRobust -> "robust" | IsBroken -> "non-robust" | IsTied -> "tie" in
     let label_is node reference = match s.labels with Some labels -> labels.(node) = Some reference | None -> true in
-    let by_edges prepared w =
+    (* How a claim is read and judged. *)
+    let by_edges claim_of judge w =
       expect "node" w;
       let node, reference = node w in
       if not (label_is node reference) then wrong "the class is not the label";
-      let claim = edge_claim w in
+      let claim = claim_of w in
       ended w;
-      match judge_changes prepared (s.labels = None) (N.of_int node) (N.of_int reference) claim with
+      match judge (s.labels = None) (N.of_int node) (N.of_int reference) claim with
       | Said verdict -> called verdict
       | NotShown -> "rejected"
       | TooMuchWork -> "too many sets of changes" in
@@ -610,9 +633,14 @@ let () =
            | None -> wrong "there are no layers")
       | Some changes, _ ->
           let net, scales = edge_network s changes in
-          (match prepare_edges net classes (edge_problem s changes) (read_rows s scales.(1)) with
-           | Some prepared -> by_edges prepared
-           | None -> wrong "there are no layers") in
+          if changes.flips_too then
+            match prepare_joint net classes (edge_problem s changes) (problem s) with
+            | Some prepared -> by_edges (joint_claim scales (Array.length scales - 1)) (judge_joint prepared)
+            | None -> wrong "there are no layers, or the first does not take the attributes"
+          else
+            match prepare_edges net classes (edge_problem s changes) (read_rows s scales.(1)) with
+            | Some prepared -> by_edges edge_claim (judge_changes prepared)
+            | None -> wrong "there are no layers" in
     print_endline "ready";
     let rec go () = match input_line stdin with
       | text ->

@@ -210,7 +210,8 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             let mut records = Vec::new();
             for part in 0..20 {
                 let case = joint::case::generate(settings.seed, number * 20 + part);
-                records.extend(joint::look::look(&case, &mut random, counts.area(area)));
+                let verified = settings.verified.as_deref();
+                records.extend(joint::look::look(&case, verified, &mut random, counts.area(area)));
                 if stopped() {
                     break;
                 }

@@ -415,6 +415,19 @@ impl Session<'_> {
         Scope { network, budget, slice: self.slice }
     }
 
+    /// An accepted tree with all short leaves written out as hints.
+    ///
+    /// # Errors
+    /// If it is not accepted.
+    pub(crate) fn written_out(&mut self, classes: [u32; 2], tree: &[Step]) -> Result<Vec<Step>, Reason> {
+        let (mut written, mut found) = (tree.to_vec(), Vec::new());
+        self.tree(classes, tree, &mut Some(&mut found)).map_err(|fault| fault.reason)?;
+        for (_, at, hints) in found {
+            written[at] = Step::Hints(Box::new((&hints).into()));
+        }
+        Ok(written)
+    }
+
     fn tree(&mut self, [reference, class]: [u32; 2], tree: &[Step], keep: &mut Keep) -> Result<(), Fault> {
         let Statement { network, budget, .. } = self.checker.statement;
         let scope = Scope { network, budget, slice: self.slice };

@@ -19,12 +19,12 @@ use crate::work::{Meter, Work};
 
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct JointChecker<'a> {
-    statement: &'a JointStatement<'a>,
+    pub(super) statement: &'a JointStatement<'a>,
     /// Flips on the graph of the file.
     flips: Checker<'a>,
     moves: FlipMoves<'a>,
     /// What lines may cost.
-    work: Arc<Work>,
+    pub(super) work: Arc<Work>,
 }
 
 /// One class against another at a node.
@@ -169,7 +169,7 @@ impl<'a> JointChecker<'a> {
     }
 
     /// Asks about flips on a changed graph.
-    fn on<T>(
+    pub(super) fn on<T>(
         &self,
         changed: &ChangedGraph,
         meter: &Meter,

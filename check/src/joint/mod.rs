@@ -5,11 +5,14 @@
 //! |---|---|
 //! | `statement` | what header, graph and model mean |
 //! | `checker` | what is accepted |
+//! | `shown` | the same written out for the verified checker |
 
 mod checker;
+mod shown;
 mod statement;
 
 pub use checker::JointChecker as Checker;
 pub(crate) use checker::JointChecker;
+pub(crate) use shown::{ShownGroup, ShownStep};
 pub(crate) use statement::JointStatement;
 pub use statement::JointStatement as Statement;

@@ -38,6 +38,7 @@ impl EdgeJudge {
     /// # Errors
     /// If header, graph and model do not belong together, or the program cannot be run or does not understand the statement.
     pub fn start(program: &Path, graph: &GraphFile, model: &ModelFile, header: &Header) -> Result<EdgeJudge, String> {
+        EdgeStatement::new(graph, model, header).map_err(|reason| reason.to_string())?;
         let written = Written::new(graph, model, header)?;
         Process::start(program, |to| written.write(to)).map(EdgeJudge)
     }
@@ -48,14 +49,19 @@ impl EdgeJudge {
     /// If the program does not answer.
     pub fn ask(&mut self, proof: &NodeProof, most: u64) -> Result<EdgeAnswer, String> {
         let Some(line) = node(proof, most) else { return Ok(EdgeAnswer::Rejected) };
-        match self.0.question(&line)?.as_str() {
-            "robust" => Ok(EdgeAnswer::Shown(Verdict::Robust)),
-            "non-robust" => Ok(EdgeAnswer::Shown(Verdict::NonRobust)),
-            "tie" => Ok(EdgeAnswer::Shown(Verdict::Tie)),
-            "too many sets of changes" => Ok(EdgeAnswer::TooMany),
-            rejected if rejected.starts_with("rejected") => Ok(EdgeAnswer::Rejected),
-            other => Err(format!("{NAME} answers '{other}' to a proof")),
-        }
+        asked(&mut self.0, &line)
+    }
+}
+
+/// What the program says of a proof.
+pub(super) fn asked(process: &mut Process, line: &str) -> Result<EdgeAnswer, String> {
+    match process.question(line)?.as_str() {
+        "robust" => Ok(EdgeAnswer::Shown(Verdict::Robust)),
+        "non-robust" => Ok(EdgeAnswer::Shown(Verdict::NonRobust)),
+        "tie" => Ok(EdgeAnswer::Shown(Verdict::Tie)),
+        "too many sets of changes" => Ok(EdgeAnswer::TooMany),
+        rejected if rejected.starts_with("rejected") => Ok(EdgeAnswer::Rejected),
+        other => Err(format!("{NAME} answers '{other}' to a proof")),
     }
 }
 
@@ -68,8 +74,8 @@ enum Operator {
     Stated(&'static str, Vec<Vec<(u32, Stored)>>),
 }
 
-/// A statement, ready to be written.
-struct Written<'a> {
+/// A statement, ready to be written; its header is one for the graph and the model.
+pub(super) struct Written<'a> {
     graph: &'a GraphFile,
     header: &'a Header,
     operators: Vec<Operator>,
@@ -77,8 +83,7 @@ struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &'a Header) -> Result<Written<'a>, String> {
-        EdgeStatement::new(graph, model, header).map_err(|reason| reason.to_string())?;
+    pub(super) fn new(graph: &'a GraphFile, model: &'a ModelFile, header: &'a Header) -> Result<Written<'a>, String> {
         let names = require_fit(graph, model, &header.message_passing).map_err(|reason| reason.to_string())?;
         let first = first_weights(graph, model, names[0].len()).map_err(|reason| reason.to_string())?;
         let (mut operators, mut layers): (Vec<Operator>, Vec<WrittenLayer>) = (Vec::new(), Vec::new());
@@ -104,7 +109,7 @@ impl<'a> Written<'a> {
         Ok(Written { graph, header, operators, layers })
     }
 
-    fn write(&self, to: &mut impl Write) -> io::Result<()> {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let (graph, edges) = (self.graph, &self.header.edges);
         let nodes = graph.attributes.rows;
         text::graph(graph, graph.attributes.columns, Some(&graph.attributes), to)?;
@@ -135,12 +140,7 @@ impl<'a> Written<'a> {
         // There are no more pairs than that.
         let most = edges.global.min((nodes as u64).saturating_mul(nodes as u64));
         writeln!(to, "edges {most} {ends} {kind} {keep}")?;
-        write!(to, "each ")?;
-        let local = |node: usize| match &edges.local {
-            Local::Uniform(e) => *e,
-            Local::PerNode(list) => list[node],
-        };
-        words((0..nodes).map(local), to)?;
+        each(&edges.local, nodes, to)?;
         write!(to, "frozen ")?;
         pairs(&edges.frozen, to)?;
         match &changes.candidates {
@@ -152,9 +152,28 @@ impl<'a> Written<'a> {
                 pairs(list, to)?;
             }
         }
+        match &self.header.flips {
+            None => writeln!(to, "flips none")?,
+            Some(flips) => {
+                writeln!(to, "flips too {} {}", flips.global, flips.direction)?;
+                each(&flips.local, nodes, to)?;
+                write!(to, "frozen ")?;
+                words(&flips.frozen_attributes, to)?;
+            }
+        }
         text::reference(graph, self.header.classes, to)?;
         writeln!(to, "attack each")
     }
+}
+
+/// Local budgets.
+fn each(local: &Local, nodes: usize, to: &mut impl Write) -> io::Result<()> {
+    write!(to, "each ")?;
+    let of = |node: usize| match local {
+        Local::Uniform(most) => *most,
+        Local::PerNode(list) => list[node],
+    };
+    words((0..nodes).map(of), to)
 }
 
 fn pairs(list: &[Edge], to: &mut impl Write) -> io::Result<()> {

@@ -3,6 +3,7 @@
 
 mod collective;
 mod edges;
+mod joint;
 mod process;
 mod program;
 mod ranges;
@@ -21,12 +22,14 @@ use crate::edges::{EdgeLine, format::NodeProof as EdgeNodeProof};
 use crate::file::{Options, Stated, Stop, Summary, read_header};
 use crate::format::lines::Lines;
 use crate::format::{BoundsLine, Line, NodeProof, RangeNodeProof};
+use crate::joint::{JointChecker, JointStatement};
 use crate::statement::Statement;
 use crate::verdict::Verdict;
 use collective::Asked;
 pub use collective::{Told, verify_collective};
 use edges::MOST_SETS;
 pub use edges::{EdgeAnswer, EdgeJudge};
+pub use joint::JointJudge;
 pub use process::find_program;
 pub use program::Judge;
 pub use ranges::RangeJudge;
@@ -77,36 +80,30 @@ pub fn verify(
         }
         Stated::Flips(header) => header,
         Stated::Removals(header) if header.flips.is_some() => {
-            return Err(format!(
-                "{}: the verified checker knows flips of attributes and changes of edges, and these proofs are about both at once: \
-                 check them without --verified",
-                proofs.display()
-            ));
+            let statement = JointStatement::new(graph, model, &header);
+            let statement = statement.map_err(|reason| format!("{}: line 1: {reason}", proofs.display()))?;
+            let checker = JointChecker::new(&statement, options.exact_only);
+            let claims = chosen_edge_proofs(&mut lines, &summary.verdicts, sample).map_err(at)?;
+            let found = side_by_side(
+                &claims,
+                0,
+                || JointJudge::start(&program, graph, model, &header),
+                |judge, proof| {
+                    let answer = judge.ask(&checker, proof, MOST_SETS);
+                    Ok(answered(proof, answer.map_err(|problem| format!("node {}: {problem}", proof.id))?, summary))
+                },
+            )?;
+            return Ok(SideBySide { time: start.elapsed(), ..found });
         }
         Stated::Removals(header) => {
-            let mut chosen = choose(&summary.verdicts, sample);
-            let mut claims: Vec<EdgeNodeProof> = Vec::new();
-            each_line(&mut lines, |bytes| match EdgeLine::read(bytes, usize::MAX) {
-                Ok(EdgeLine::Node(proof)) if chosen.remove(&proof.id) => claims.push(proof),
-                _ => {}
-            })
-            .map_err(at)?;
+            let claims = chosen_edge_proofs(&mut lines, &summary.verdicts, sample).map_err(at)?;
             let found = side_by_side(
                 &claims,
                 0,
                 || EdgeJudge::start(&program, graph, model, &header),
                 |judge, proof| {
-                    let answer = judge.ask(proof, MOST_SETS).map_err(|problem| format!("node {}: {problem}", proof.id));
-                    let verified = match answer? {
-                        EdgeAnswer::Shown(verdict) => Ok(verdict),
-                        EdgeAnswer::Rejected => Err(NOT_ACCEPTED.into()),
-                        EdgeAnswer::TooMany => Err(
-                            "the verified checker, which lists sets of changes where its own bound does not suffice, has too \
-                             many of them to list"
-                                .into(),
-                        ),
-                    };
-                    Ok(Answer { node: proof.id, own: summary.verdicts[proof.id as usize], verified, bounds: 0 })
+                    let answer = judge.ask(proof, MOST_SETS);
+                    Ok(answered(proof, answer.map_err(|problem| format!("node {}: {problem}", proof.id))?, summary))
                 },
             )?;
             return Ok(SideBySide { time: start.elapsed(), ..found });
@@ -150,6 +147,34 @@ pub fn verify(
         Ok(Answer { node: proof.id, own: summary.verdicts[proof.id as usize], verified, bounds })
     })?;
     Ok(SideBySide { time: start.elapsed(), ..found })
+}
+
+/// The proofs about changed edges of the chosen nodes.
+fn chosen_edge_proofs(
+    lines: &mut Lines,
+    verdicts: &[Option<Verdict>],
+    sample: Option<usize>,
+) -> std::io::Result<Vec<EdgeNodeProof>> {
+    let mut chosen = choose(verdicts, sample);
+    let mut claims: Vec<EdgeNodeProof> = Vec::new();
+    each_line(lines, |bytes| match EdgeLine::read(bytes, usize::MAX) {
+        Ok(EdgeLine::Node(proof)) if chosen.remove(&proof.id) => claims.push(proof),
+        _ => {}
+    })?;
+    Ok(claims)
+}
+
+/// What is said of a proof about changed edges.
+fn answered(proof: &EdgeNodeProof, answer: EdgeAnswer, summary: &Summary) -> Answer {
+    let verified = match answer {
+        EdgeAnswer::Shown(verdict) => Ok(verdict),
+        EdgeAnswer::Rejected => Err(NOT_ACCEPTED.into()),
+        EdgeAnswer::TooMany => Err(
+            "the verified checker, which lists sets of changes where its own bound does not suffice, has too many of them to list"
+                .into(),
+        ),
+    };
+    Answer { node: proof.id, own: summary.verdicts[proof.id as usize], verified, bounds: 0 }
 }
 
 /// All lines after those that were read; what is wrong with a line is left to whoever reads it.

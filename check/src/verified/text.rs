@@ -12,13 +12,13 @@ use gcnproof_files::{GraphFile, Pattern};
 
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share, ShareLeaf, WrittenShare};
 use crate::format::{
-    BoundsLine, Claim, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
+    BoundsLine, Claim, ClassProof, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
 };
 use crate::number::Dyadic;
 use crate::statement::{Links, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 8";
+pub(crate) const GREETING: &str = "gcnproof-verified 9";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -186,23 +186,7 @@ pub(crate) fn node(proof: &NodeProof, prices: impl Fn(u32, usize) -> ReachPrices
     match &proof.claim {
         Claim::Robust(trees) => {
             push(&mut line, format_args!("robust {}", trees.len()));
-            for one in trees {
-                push(&mut line, one.class);
-                for (at, step) in one.tree.iter().enumerate() {
-                    match step {
-                        Step::Unit(layer, node, unit) => push(&mut line, format_args!("U {layer} {node} {unit}")),
-                        Step::Flip(node, attribute) => push(&mut line, format_args!("F {node} {attribute}")),
-                        Step::Hints(stated) => hints(&mut line, stated, prices(one.class, at)),
-                        Step::Row(node, count, RowSide::Added) => {
-                            push(&mut line, format_args!("R {node} {count} added"))
-                        }
-                        Step::Row(node, count, RowSide::Removed) => {
-                            push(&mut line, format_args!("R {node} {count} removed"));
-                        }
-                        Step::Leaf(_) => return None,
-                    }
-                }
-            }
+            trees.iter().try_for_each(|one| tree(&mut line, one, |at| prices(one.class, at)))?;
         }
         Claim::NonRobust(witness) => {
             push(&mut line, format_args!("witness {} {}", witness.class, witness.flips.len()));
@@ -210,6 +194,22 @@ pub(crate) fn node(proof: &NodeProof, prices: impl Fn(u32, usize) -> ReachPrices
         }
     }
     Some(line)
+}
+
+/// A class and its tree, whose leaves are all hints; `None` where one is not.
+pub(crate) fn tree(line: &mut String, of: &ClassProof, prices: impl Fn(usize) -> ReachPrices) -> Option<()> {
+    push(line, of.class);
+    for (at, step) in of.tree.iter().enumerate() {
+        match step {
+            Step::Unit(layer, node, unit) => push(line, format_args!("U {layer} {node} {unit}")),
+            Step::Flip(node, attribute) => push(line, format_args!("F {node} {attribute}")),
+            Step::Hints(stated) => hints(line, stated, prices(at)),
+            Step::Row(node, count, RowSide::Added) => push(line, format_args!("R {node} {count} added")),
+            Step::Row(node, count, RowSide::Removed) => push(line, format_args!("R {node} {count} removed")),
+            Step::Leaf(_) => return None,
+        }
+    }
+    Some(())
 }
 
 /// A share line whose leaves are all hints.

@@ -3,9 +3,12 @@
 use crate::common;
 
 use common::{layer, pattern};
-use gcnproof_check::edges::format::{Candidates, ChangeKind, Changes, Removals};
+use gcnproof_check::edges::format::{Candidates, ChangeKind, Changes, Header, Line, Removals};
 use gcnproof_check::format::{BudgetStatement, Direction, Local};
-use gcnproof_check::{Attack, Options, Question, Reason, Summary, check};
+use gcnproof_check::joint::{Checker, Statement};
+use gcnproof_check::{
+    Attack, EdgeAnswer, JointJudge, Options, Question, Reason, Summary, Verdict, check, find_program,
+};
 use gcnproof_files::{GraphFile, ModelFile};
 use serde_json::{Value, json};
 
@@ -178,4 +181,46 @@ fn a_question_about_both_is_answered_by_proofs_about_both_alone() {
     assert!(
         judged(1.0, &alone, &listed, None).accepted() && !judged(1.0, &alone, &listed, Some(asked(0, 1))).success()
     );
+}
+
+/// What the verified checker says of a line about `world(b)`, and what the other one says.
+fn verified(program: &std::path::Path, b: f64, line: &Value) -> (Result<Verdict, Reason>, EdgeAnswer) {
+    let (graph, model) = world(b);
+    let header: Header = serde_json::from_value(header()["header"].clone()).unwrap();
+    let statement = Statement::new(&graph, &model, &header).unwrap();
+    let checker = Checker::new(&statement, true);
+    let Ok(Line::Node(proof)) = Line::read(line.to_string().as_bytes(), usize::MAX) else { panic!("{line}") };
+    let mut judge = JointJudge::start(program, &graph, &model, &header).unwrap();
+    let answer = judge.ask(&checker, &proof, 1_000).unwrap();
+    (checker.check(&proof).map_err(|fault| fault.reason), answer)
+}
+
+/// The verified checker lists the changed graphs. Skipped aloud where it is not built (`make verified`).
+#[test]
+fn the_verified_checker_judges_by_the_changed_graphs() {
+    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
+    let pair = broken(json!([[0, 1]]), json!([[0, 0]]));
+    for (b, verdict) in [(1.0, Verdict::NonRobust), (0.0, Verdict::Tie)] {
+        let (own, answer) = verified(&program, b, &pair);
+        assert_eq!((own.unwrap(), answer), (verdict, EdgeAnswer::Shown(verdict)), "{b}");
+        assert_eq!(verified(&program, b, &robust(json!([flips(json!(2))]))).1, EdgeAnswer::Rejected, "{b}");
+    }
+    // The price of an open change is no part of what it is shown.
+    for mu in [0, 2, 100] {
+        let (_, answer) = verified(&program, -1.0, &robust(json!([flips(json!(mu))])));
+        assert_eq!(answer, EdgeAnswer::Shown(Verdict::Robust), "{mu}");
+    }
+    assert_eq!(verified(&program, -1.0, &pair).1, EdgeAnswer::Rejected);
+    // Each part alone, and both with a flip too many.
+    for (edges, entries) in
+        [(json!([[0, 1]]), json!([])), (json!([]), json!([[0, 0]])), (json!([[0, 1]]), json!([[0, 0], [1, 0]]))]
+    {
+        let (own, answer) = verified(&program, 1.0, &broken(edges, entries));
+        assert_eq!(answer, own.map_or(EdgeAnswer::Rejected, EdgeAnswer::Shown));
+        assert_eq!(answer, EdgeAnswer::Rejected);
+    }
+    // A split: the second subtree is about the graph without the edge.
+    let tree = json!([{ "edge": [0, 1] }, flips(json!(2)), flips(json!(0))]);
+    assert_eq!(verified(&program, -1.0, &robust(tree.clone())).1, EdgeAnswer::Shown(Verdict::Robust));
+    assert_eq!(verified(&program, 0.0, &robust(tree)).1, EdgeAnswer::Rejected);
 }

@@ -150,13 +150,14 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 8\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let statement = "gcnproof-verified 9\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
     // Two nodes, one of them with the attribute, and the edge between them.
-    let edges = "gcnproof-verified 8\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let edges = "gcnproof-verified 9\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
-                 rows plain\nclasses predicted\nattack each\n";
+                 flips none\nrows plain\nclasses predicted\nattack each\n";
+    let joint = edges.replace("flips none\n", "flips too 1 both\neach 1 1\nfrozen \n");
     // Logits x + ½ and −x: the first class stays above.
     let leaf = "L 0 0 0 0 0 0 0 0 0 0";
     for (input, answer, problem) in [
@@ -179,7 +180,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (format!("{attack}share 0 1 16777216 0 0 0 0 1 0 {leaf}\nclaim 0 0 0\n"), "ready\nrejected\nrejected\n", ""),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
-        (statement.replace("verified 8", "verified 9"), "", "line 1: not a statement of this version"),
+        (statement.replace("verified 9", "verified 8"), "", "line 1: not a statement of this version"),
         (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 8: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
@@ -203,6 +204,17 @@ fn what_is_not_understood_is_refused_by_name() {
         (format!("{edges}node 0 0 robust 9 1 1 1 L\n"), "ready\nrejected: 'L' is no part of a tree\n", ""),
         (format!("{edges}node 2 0 robust 9 1 1 1 A\n"), "ready\nrejected: there is no such node\n", ""),
         (format!("{edges}node 0 0 witness 1 1 0 1\n"), "ready\nrejected\n", ""),
+        (format!("{edges}node 0 0 witness 1 1 0 1 0\n"), "ready\nrejected: something follows the claim\n", ""),
+        (format!("{joint}node 0 0 robust 9 1 1 1 A 1 0 0 1 1 {leaf}\n"), "ready\nrobust\n", ""),
+        (format!("{joint}node 0 0 robust 1 1 1 1 A 1 0 0 1 1 {leaf}\n"), "ready\ntoo many sets of changes\n", ""),
+        (format!("{joint}node 0 1 robust 9 1 1 0 A 1 0 0 1 0 {leaf}\n"), "ready\nrejected\n", ""),
+        // Of the graph as it is nothing is said.
+        (format!("{joint}node 0 0 robust 9 1 1 1 A 1 1 0 1 0 1 1 {leaf}\n"), "ready\nrejected\n", ""),
+        (format!("{joint}node 0 0 robust 9 1 1 1 A 1 0 0 1 0 {leaf}\n"), "ready\nrejected\n", ""),
+        (format!("{joint}node 0 0 robust 9 1 1 1 A\n"), "ready\nrejected: a word is missing\n", ""),
+        (format!("{joint}node 0 0 witness 1 1 0 1 1 0 0\n"), "ready\nrejected\n", ""),
+        (joint.replace("flips too", "flips also"), "", "'also' is unknown"),
+        (joint.replace("rows plain", "rows 64"), "", "flips of divided rows beside changes of edges"),
         (edges.replace("rule gcn", "rule gat"), "", "the rule 'gat' does not follow from edges"),
         (edges.replace("undirected", "sideways"), "", "'sideways' is unknown"),
         (edges.replace("\n0\nbatch", "\n\nbatch"), "", "an edge has one direction only"),

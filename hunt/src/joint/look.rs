@@ -1,6 +1,7 @@
 //! One case of flips and changed edges at once: verdicts, margins and witnesses against the truth, and proofs.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
 use gcnproof::edges::{
     Edge, EdgeCertifier, EdgeProblem, JointBudget, JointCertifier, JointProblem, JointResult, joint_header,
@@ -17,7 +18,7 @@ use crate::changes::look::budget;
 use crate::changes::truth::{ChangeTruth, admissible, permitted};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::joint::case::{Entry, JointCase, Way};
-use crate::joint::proof::{Found, tamper};
+use crate::joint::proof::{Found, Second, Shown, tamper};
 use crate::player::{How, guard, stopped};
 use crate::present::both;
 use crate::random::Random;
@@ -26,15 +27,17 @@ use crate::record::Record;
 /// What one look needs.
 struct Look<'a> {
     case: &'a JointCase,
+    /// The verified checker, where it is asked as well.
+    verified: Option<&'a Path>,
     counts: &'a AreaCounts,
     found: Vec<Record>,
 }
 
-/// Looks at a case.
-pub fn look(case: &JointCase, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Looks at a case; all proofs are shown to the verified checker as well.
+pub fn look(case: &JointCase, verified: Option<&Path>, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
-    let mut look = Look { case, counts, found: Vec::new() };
+    let mut look = Look { case, verified, counts, found: Vec::new() };
     match guard(|| look.certify(random)) {
         Ok(Ok(())) => {}
         Ok(Err(problem)) | Err(problem) => look.report(Kind::Crash, 0, problem),
@@ -73,6 +76,7 @@ impl Look<'_> {
         let statement = Statement::new(&case.changes.graph, &case.changes.model, &header);
         let statement = statement.map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+        let mut second = Second::start(self.verified, case, &header, self.counts)?;
         let truths = case.truths();
         let mut lines: Vec<Value> = Vec::new();
         for (node, truth) in truths.iter().enumerate() {
@@ -94,7 +98,13 @@ impl Look<'_> {
             Counts::add(&self.counts.own, 1);
             match &*line {
                 Line::Node(proof) => match both(&checkers, proof, |checker, proof| checker.check(proof))? {
-                    [Ok(one), Ok(other)] if one == other => lines.push(text),
+                    [Ok(one), Ok(other)] if one == other => {
+                        let is_true = (one == gcnproof_check::Verdict::Robust) == truth.robust();
+                        if let Some((kind, message)) = second.wrong(&checkers[0], proof, true, is_true)? {
+                            self.report(kind, node, format!("own proof: {message} {text}"));
+                        }
+                        lines.push(text);
+                    }
                     answers => self.report(Kind::Rejected, node, format!("own proof: {answers:?} {text}")),
                 },
                 _ if result.verdict != Verdict::Undecided => {
@@ -121,7 +131,8 @@ impl Look<'_> {
             }
         }
         for _ in 0..3 {
-            for Found { kind, node, message, line } in tamper(case, &header, &lines, &truths, random, self.counts)? {
+            let shown = Shown { case, header: &header, lines: &lines, own: &truths, verified: self.verified };
+            for Found { kind, node, message, line } in tamper(&shown, random, self.counts)? {
                 self.report(kind, node, format!("{message} {line}"));
             }
         }

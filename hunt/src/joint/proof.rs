@@ -1,7 +1,10 @@
 //! Proofs of a case of flips and changed edges: the program's own, tampered with, forged, and under headers with other budgets. What is accepted must be true.
 
-use gcnproof_check::edges::format::{Header, Line};
+use std::path::Path;
+
+use gcnproof_check::edges::format::{Header, Line, NodeProof};
 use gcnproof_check::joint::{Checker, Statement};
+use gcnproof_check::{EdgeAnswer, JointJudge};
 use serde_json::{Value, json};
 
 use crate::changes::truth::{ChangeTruth, sets};
@@ -19,18 +22,74 @@ pub struct Found {
     pub line: Value,
 }
 
+/// What proofs are made from, and to whom they are shown.
+pub struct Shown<'a> {
+    pub case: &'a JointCase,
+    pub header: &'a Header,
+    /// The program's own proofs.
+    pub lines: &'a [Value],
+    pub own: &'a [ChangeTruth],
+    /// The verified checker, where it is asked as well.
+    pub verified: Option<&'a Path>,
+}
+
+/// The verified checker, told about a statement, where it is asked.
+pub struct Second<'a> {
+    judge: Option<JointJudge>,
+    counts: &'a AreaCounts,
+}
+
+/// Sets that the verified checker lists for a proof, at most.
+const MOST_SETS: u64 = 2_000;
+
+impl<'a> Second<'a> {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If it cannot be run, or does not take the statement.
+    pub fn start(
+        verified: Option<&Path>,
+        case: &JointCase,
+        header: &Header,
+        counts: &'a AreaCounts,
+    ) -> Result<Second<'a>, String> {
+        let (graph, model) = (&case.changes.graph, &case.changes.model);
+        let judge = verified.map(|program| JointJudge::start(program, graph, model, header)).transpose()?;
+        Ok(Second { judge, counts })
+    }
+
+    /// What is wrong with what it says of a proof that the other checker accepts or not.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn wrong(
+        &mut self,
+        checker: &Checker,
+        proof: &NodeProof,
+        accepted: bool,
+        is_true: bool,
+    ) -> Result<Option<(Kind, String)>, String> {
+        let Some(judge) = &mut self.judge else { return Ok(None) };
+        let answer = judge.ask(checker, proof, MOST_SETS)?;
+        Counts::add(&self.counts.verified, 1);
+        Ok(match answer {
+            EdgeAnswer::Shown(verdict) if !is_true => {
+                Some((Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false")))
+            }
+            EdgeAnswer::Rejected if accepted => {
+                Some((Kind::Disagreement, "accepted, but not by the verified checker".into()))
+            }
+            _ => None,
+        })
+    }
+}
+
 /// Shows false and damaged proofs under the own header or another one.
 ///
 /// # Errors
-/// If the checker panics or does not take a header.
-pub fn tamper(
-    case: &JointCase,
-    header: &Header,
-    lines: &[Value],
-    own: &[ChangeTruth],
-    random: &mut Random,
-    counts: &AreaCounts,
-) -> Result<Vec<Found>, String> {
+/// If a checker panics or does not take a header.
+pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result<Vec<Found>, String> {
+    let &Shown { case, header, lines, own, verified } = shown;
     let mut found = Vec::new();
     let mut stated = serde_json::to_value(header).map_err(|error| error.to_string())?;
     let mut other = case.clone();
@@ -39,6 +98,7 @@ pub fn tamper(
     let (graph, model) = (&case.changes.graph, &case.changes.model);
     let statement = Statement::new(graph, model, &stated).map_err(|reason| reason.to_string())?;
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
+    let mut second = Second::start(verified, case, &stated, counts)?;
     let truths = if differs { &other.truths() } else { own };
     for _ in 0..4 {
         let line = forged(case, lines, truths, random);
@@ -51,6 +111,9 @@ pub fn tamper(
         Counts::add(&counts.false_claims, usize::from(!is_true));
         let answers = both(&checkers, &proof, |checker, proof| checker.check(proof))?;
         let message = format!("{answers:?} {:?} {:?}", other.changes.means, other.flips);
+        if let Some((kind, wrong)) = second.wrong(&checkers[0], &proof, answers[0].is_ok(), is_true)? {
+            found.push(Found { kind, node, message: format!("{wrong}: {message}"), line: line.clone() });
+        }
         if answers.iter().any(Result::is_ok) {
             Counts::add(&counts.accepted, 1);
             if !is_true {

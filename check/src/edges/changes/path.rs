@@ -204,6 +204,23 @@ impl<'a> ChangePath<'a> {
         Ok(self.open_near(target, meter, false)?.0)
     }
 
+    /// The same without leaving out any that are alike, or that weights of 0 keep from the target.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub fn every_open(&self, target: u32, meter: &Meter) -> Result<Vec<OpenChange>, Reason> {
+        if self.network.graph.batch.is_none() {
+            return Ok(self.find_open(target, meter, false, false)?.0);
+        }
+        let mut all = Vec::new();
+        for graph in 0..self.network.graph.targets() as u32 {
+            all.extend(self.find_open(graph, meter, false, false)?.0);
+        }
+        all.sort_unstable_by_key(|change| change.edge);
+        all.dedup();
+        Ok(all)
+    }
+
     /// The same, and the nodes that are near; with `lists` without those that insertions bring near, whose changes are then
     /// not named.
     ///
@@ -214,6 +231,16 @@ impl<'a> ChangePath<'a> {
         target: u32,
         meter: &Meter,
         lists: bool,
+    ) -> Result<(Vec<OpenChange>, BTreeSet<u32>), Reason> {
+        self.find_open(target, meter, lists, true)
+    }
+
+    fn find_open(
+        &self,
+        target: u32,
+        meter: &Meter,
+        lists: bool,
+        one_of_alike: bool,
     ) -> Result<(Vec<OpenChange>, BTreeSet<u32>), Reason> {
         let graph = self.graph(&[]);
         let mut open: Vec<OpenChange> = Vec::new();
@@ -231,7 +258,7 @@ impl<'a> ChangePath<'a> {
             let mut named = [false; 2];
             for (&other, inserts) in row.iter().map(|u| (u, false)).chain(missing.map(|u| (u, true))) {
                 let (directed, other_is_near) = (self.budget.directed, near.contains_key(&other));
-                let alike = only_size && (directed || !other_is_near);
+                let alike = one_of_alike && only_size && (directed || !other_is_near);
                 let twice = !directed && other_is_near && other < node;
                 if twice || alike && named[usize::from(inserts)] {
                     continue;
