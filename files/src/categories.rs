@@ -105,6 +105,12 @@ impl Categories {
         self.group_count
     }
 
+    /// The rows that have none of some group, rising.
+    pub(crate) fn incomplete(&self) -> Vec<usize> {
+        let lacks = |(_, row): &(usize, &[Option<u32>])| row.contains(&None);
+        self.current.chunks(self.group_count).enumerate().filter(lacks).map(|(row, _)| row).collect()
+    }
+
     /// The changes, in the order of their numbers.
     #[must_use]
     pub fn changes(&self) -> &[CategoryChange] {
@@ -115,6 +121,23 @@ impl Categories {
     #[must_use]
     pub fn change(&self, attribute: u32) -> Option<CategoryChange> {
         self.changes.get((attribute as usize).checked_sub(self.attributes())?).copied()
+    }
+
+    /// What rows may have of each group, `None` where they may have none of it; without what is frozen, and without groups of which
+    /// nothing can be changed.
+    #[must_use]
+    pub fn options(&self, frozen: &[bool]) -> Vec<Vec<Option<u32>>> {
+        let mut options = vec![Vec::new(); self.group_count];
+        let is_frozen = |of: &Option<u32>| of.is_some_and(|of| frozen.get(of as usize).copied().unwrap_or(false));
+        for CategoryChange { group, old, .. } in self.changes.iter().filter(|change| !is_frozen(&change.old)) {
+            let of_group = &mut options[*group as usize];
+            // Changes of one category stand side by side.
+            if of_group.last() != Some(old) {
+                of_group.push(*old);
+            }
+        }
+        options.retain(|of_group| of_group.len() > 1);
+        options
     }
 
     /// Is this a change of a row, which has its old category?
@@ -199,11 +222,14 @@ mod tests {
         let categories = Categories::new(&graph, &[7, 7, 9, 9, -1]).unwrap();
         // Two of the first group, and six of the second, which a row has none of.
         assert_eq!((categories.group_count(), categories.changes().len()), (2, 8));
+        assert_eq!(categories.incomplete(), [2]);
         let of = |node: u32| (5..13).filter(|&at| categories.applies(node, at)).count();
         assert_eq!((of(0), of(1), of(2)), (3, 3, 3));
         assert!(!(0..5).any(|attribute| categories.applies(0, attribute)));
         assert!(categories.exclude_each_other(7, 9) && !categories.exclude_each_other(5, 7));
         assert_eq!(categories.names(None)[5..7], ["0 → 1", "1 → 0"]);
+        assert_eq!(categories.options(&[]), [vec![Some(0), Some(1)], vec![None, Some(2), Some(3)]]);
+        assert_eq!(categories.options(&[true, false, false, true]), [[None, Some(2)]]);
     }
 
     #[test]

@@ -259,6 +259,15 @@ fn from_archive(name: &str, archive: Archive, options: &GraphOptions) -> Result<
     } else {
         format!("{count} groups of one-hot attributes")
     };
-    graph.notes.push(format!("`attr_groups`: {kinds}: a change puts another category in the place of a row's own"));
+    let mut note = format!("`attr_groups`: {kinds}: a change puts another category in the place of a row's own");
+    let incomplete = graph.categories.as_ref().map(|categories| categories.incomplete()).unwrap_or_default();
+    if let Some(first) = incomplete.first() {
+        note += &match incomplete.len() {
+            1 => format!("; row {first} has none of a group"),
+            rows => format!("; {rows} rows have none of a group (the first is row {first})"),
+        };
+        note += ", so that none is a category as well";
+    }
+    graph.notes.push(note);
     Ok((graph, found))
 }

@@ -233,11 +233,16 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
         Area::Terms | Area::Rows | Area::Categories | Area::Deployed => {
             let numbers = if area == Area::Deployed { Numbers::Float32 } else { Numbers::Any };
             let components = 1 + random.below(settings.components.min(if area == Area::Terms { 120 } else { 40 }));
-            let normalisation = match area {
+            // Executions are of all of them.
+            let of = match area {
+                Area::Deployed => random.pick(&[Area::Terms, Area::Terms, Area::Rows, Area::Categories]),
+                area => area,
+            };
+            let normalisation = match of {
                 Area::Rows => random.pick(&[Normalisation::Float32, Normalisation::Float64]),
                 _ => Normalisation::None,
             };
-            let categories = area == Area::Categories;
+            let categories = of == Area::Categories;
             match terms::generate::generate(settings.seed, number, components, numbers, normalisation, categories) {
                 Ok(case) if area != Area::Deployed => {
                     let verified = settings.verified.as_deref();

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,10 +11,12 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gcnproof
 import gcnproof.distributed
 from gcnproof.distributed import driver
+from gcnproof.distributed.asked import Parcel, Shared
 from gcnproof.distributed.batches import LEAST, plan, weights
 from gcnproof.distributed.worker import Worker
 
@@ -61,6 +64,46 @@ def slow(seconds):
             return super().work(nodes)
 
     return Slow
+
+
+def kinds_of_attributes():
+    """Graphs with attributes of every kind, a network and an attack on them."""
+    random = np.random.default_rng(0)
+    bits = (random.random((6, 5)) < 0.5).astype(float)
+    bits[:, 0] = 1
+    one_hot = np.eye(3)[random.integers(3, size=6)]
+    links = sparse.csr_matrix(np.roll(np.eye(6), 1, 1) + np.roll(np.eye(6), 1, 0))
+    for graph, attack in (
+        (gcnproof.Graph(links, bits), gcnproof.Flips(2, 1)),
+        (gcnproof.Graph(links, (bits / bits.sum(1, keepdims=True)).astype(np.float32)), gcnproof.Flips(2, 1)),
+        (gcnproof.Graph(links, one_hot), gcnproof.Categories(2, 1, groups=[[0, 1, 2]])),
+        (gcnproof.Graph(links, bits * random.random(bits.shape), real=True), gcnproof.Ranges(Q=2, q=1, observed=True)),
+        (gcnproof.Graph(links, bits * random.random(bits.shape), real=True), gcnproof.Ranges(epsilon=0.1)),
+    ):
+        weights = [random.normal(size=size) for size in ((graph.attribute_count, 4), (4, 2))]
+        layers = [
+            gcnproof.Layer("hidden", [gcnproof.Term("x", "gcn", weights[0])], np.zeros(4)),
+            gcnproof.Layer("logits", [gcnproof.Term("hidden", "gcn", weights[1])], np.zeros(2), "none"),
+        ]
+        yield graph, gcnproof.Network(layers), attack
+
+
+def test_workers_read_the_graph_and_the_network_of_the_driver(tmp_path):
+    """What travels, and the work of a worker, without a cluster."""
+    for graph, network, attack in kinds_of_attributes():
+        subject = gcnproof.selection.Subject.of(network, graph, None, attack)
+        graph = subject.graph
+        asked = gcnproof.asking.Asked(attack, complete=True)
+        parcel, shared = pickle.loads(pickle.dumps((Parcel.of(subject), Shared(*asked.native(graph), True))))
+        worker = Worker(parcel, shared, 1)
+        proofs = tmp_path / f"{graph.digest[:8]}-{type(attack).__name__}.jsonl"
+        gathering = asked.question(subject).gather({"proofs": proofs, "out": None, "resume": False, "force": False})
+        for nodes in ([0, 1, 2], [3, 4, 5]):
+            gathering.push(*worker.work(np.array(nodes)))
+        found = gcnproof.Results(*gathering.finish(), graph)
+        whole = gcnproof.certify(network, graph, attack, complete=True, progress=False)
+        assert rows(found) == rows(whole) and found.run == whole.run
+        assert gcnproof.check(network, graph, proofs, attack, nodes=found.node[found.robust], progress=False)
 
 
 def test_rows_are_those_of_one_process(cluster, cora, standard, local, tmp_path):

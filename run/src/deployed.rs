@@ -1,15 +1,6 @@
 //! What is to be said of a network that is deployed in another format.
 
-use gcnproof::{Budget, Execution, Graph, Network};
-
-/// That no execution is decided for flips on such a graph, where none is.
-pub fn undecided_note(execution: Option<Execution>, graph: &Graph, budget: &Budget) -> Option<String> {
-    execution.filter(|_| budget.ranges().is_none() && graph.categories().is_some())?;
-    Some(
-        "note: executions are not decided where categories are changed: all verdicts `as deployed` are undecided"
-            .into(),
-    )
-}
+use gcnproof::{Execution, Network};
 
 /// That weights are rounded when the network is deployed, where they are.
 pub fn rounding_note(execution: Option<Execution>, network: &Network) -> Option<String> {

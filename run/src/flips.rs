@@ -16,7 +16,7 @@ use gcnproof_results::record::description::{BudgetRecord, Description, FlipRun, 
 use gcnproof_results::record::node::Tabled;
 use miette::{Result, miette};
 
-use super::deployed::{rounding_note, undecided_note};
+use super::deployed::rounding_note;
 use super::proofs::not_understood;
 use super::question::{Answered, NodeQuestion, Prove};
 use super::scope::instead;
@@ -143,10 +143,7 @@ impl Answered for Flips {
     }
 
     fn note(question: &NodeQuestion<Flips>) -> Option<String> {
-        let nothing = nothing_to_attack(&question.budget);
-        nothing
-            .or_else(|| undecided_note(question.options.deployed, question.graph, &question.budget))
-            .or_else(|| rounding_note(question.options.deployed, question.network))
+        nothing_to_attack(&question.budget).or_else(|| rounding_note(question.options.deployed, question.network))
     }
 
     fn header(question: &NodeQuestion<Flips>, classes: Convention) -> Header {

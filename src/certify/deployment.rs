@@ -26,18 +26,16 @@ use gcnproof_check::format::{Claim, Witness};
 const FAR: f64 = 0.5;
 
 impl Certifier {
-    /// Error bounds of this problem as it is deployed, if it is. None where categories are changed.
+    /// Error bounds of this problem as it is deployed, if it is.
     pub fn errors(&self) -> Option<&ErrorTable> {
-        let flipped = self.graph().categories().is_none() && self.graph().values().is_none();
-        let execution = self.settings.deployed.filter(|_| self.ranges.is_some() || flipped)?;
+        let execution = self.settings.deployed?;
         let table = || ErrorTable::new(self.prepared.problem(), self.unperturbed(), &execution);
         Some(self.errors.get_or_init(|| in_own_pool(table)))
     }
 
     /// Those of the margins of a target over some classes.
     pub(super) fn margin_errors(&self, target: Target, classes: &[usize]) -> Option<Vec<f64>> {
-        let unknown = self.settings.deployed.map(|_| vec![f64::INFINITY; classes.len()]);
-        self.errors().map(|table| table.margin_errors(target.node, target.reference, classes)).or(unknown)
+        self.errors().map(|table| table.margin_errors(target.node, target.reference, classes))
     }
 
     /// Adds what holds as deployed of a node that is robust by bounds that are not the tightest. Nothing if these do not exceed the
@@ -124,9 +122,8 @@ impl Certifier {
         };
         in_own_thread(|| {
             let part = SliceGraph::new(self, slice, flips);
-            let problem = part.problem.at_global(0);
-            let unperturbed = forward(problem.graph(), problem.network());
-            let own = ErrorTable::with_operators(&problem, &unperturbed, &execution, table.operator_errors());
+            let unperturbed = forward(part.problem.graph(), part.problem.network());
+            let own = ErrorTable::with_operators(&part.problem, &unperturbed, &execution, table.operator_errors());
             own.margin_errors(part.target, reference, classes)
         })
     }

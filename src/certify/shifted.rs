@@ -1,4 +1,4 @@
-//! The problem of one target alone: a network like any other, on as many nodes as the target depends on.
+//! One target after some flips and without any others: a network like any other, on as many nodes as the target depends on.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct SliceGraph {
 }
 
 impl SliceGraph {
-    /// Cuts the slice out of a problem, after some flips.
+    /// Cuts the slice out of a problem, after some flips. No others are left.
     pub(super) fn new(of: &Certifier, slice: &Slice, flips: &[Flip]) -> SliceGraph {
         let top = slice.top();
         let mut nodes: Vec<u32> = (1..=top).flat_map(|l| slice.nodes(l).iter().copied()).collect();
@@ -27,13 +27,14 @@ impl SliceGraph {
         nodes.dedup();
         let place = |node: u32| nodes.partition_point(|&other| other < node);
         let target = place(slice.nodes(top)[0]);
-        let layers = (1..top).map(|l| {
-            let layer = &of.network().layers()[l - 1];
+        // Of the layer as the model has it there are fewer terms, the first of those that changes of categories have.
+        let layers = (1..top).zip(of.network().own_layers()).map(|(l, layer)| {
             let mut bias = layer.bias.values().to_vec();
             if bias.len() != layer.outputs() {
                 bias = nodes.iter().flat_map(|&n| layer.bias.row(n as usize)).copied().collect();
             }
-            let operators = operators(slice, l, nodes.len(), place);
+            let mut operators = operators(slice, l, nodes.len(), place);
+            operators.truncate(layer.operators.len());
             let passing = Arc::new(Passing::new(&operators));
             Layer {
                 operators: operators.into_iter().map(Operator::Matrix).collect(),
@@ -45,22 +46,12 @@ impl SliceGraph {
         });
         let network = Network::new(layers.collect()).expect("a part of a network is one");
         let network = network.described_like(of.network(), &nodes);
-        let mut attributes: Vec<Vec<usize>> = nodes
-            .iter()
-            .map(|&n| of.graph().attributes().row(n as usize).iter().map(|&d| d as usize).collect())
-            .collect();
-        for flip in flips.iter().filter(|flip| nodes.binary_search(&flip.node).is_ok()) {
-            let row = &mut attributes[place(flip.node)];
-            match row.iter().position(|&d| d == flip.attribute as usize) {
-                Some(at) => drop(row.swap_remove(at)),
-                None => row.push(flip.attribute as usize),
-            }
-        }
+        let attributes: Vec<Vec<usize>> = nodes.iter().map(|&n| row_after(of.graph(), n, flips)).collect();
         let graph =
-            Graph::from_lists(&[], &attributes, of.graph().attribute_count()).expect("rows of a graph are rows");
+            Graph::from_lists(&[], &attributes, of.graph().own_attribute_count()).expect("rows of a graph are rows");
         let graph =
             if of.graph().normalisation().is_some() { graph.normalised(of.graph().normalisation()) } else { graph };
-        let budget = part(of.budget(), &graph, &nodes);
+        let budget = Budget::uniform(&graph, 0, 0);
         let problem = Problem::new(graph, network, budget).expect("the parts are of one size");
         SliceGraph { problem, target }
     }
@@ -89,11 +80,18 @@ fn operators(slice: &Slice, l: usize, nodes: usize, place: impl Fn(u32) -> usize
     (0..local.terms).map(of_term).collect()
 }
 
-/// The same budget for some of the nodes.
-fn part(budget: &Budget, graph: &Graph, nodes: &[u32]) -> Budget {
-    let local: Vec<i64> = nodes.iter().map(|&n| budget.local(n as usize) as i64).collect();
-    let frozen: Vec<i64> = (0..graph.attribute_count()).filter(|&d| budget.is_frozen(d)).map(|d| d as i64).collect();
-    let part = Budget::per_node(graph, budget.global(), &local).expect("one number for each node");
-    let part = part.with_direction(budget.direction());
-    if frozen.is_empty() { part } else { part.freeze_attributes(graph, &frozen).expect("attributes of the graph") }
+/// The attributes of the file that a node has after some flips, or changes of categories.
+fn row_after(graph: &Graph, node: u32, flips: &[Flip]) -> Vec<usize> {
+    let mut row: Vec<u32> = graph.attributes().row(node as usize).to_vec();
+    for flip in flips.iter().filter(|flip| flip.node == node) {
+        let change = graph.categories().and_then(|categories| categories.change(flip.attribute));
+        let [old, new] = match change {
+            Some(change) => [change.old, change.new],
+            None if row.contains(&flip.attribute) => [Some(flip.attribute), None],
+            None => [None, Some(flip.attribute)],
+        };
+        row.retain(|&d| Some(d) != old);
+        row.extend(new);
+    }
+    row.into_iter().map(|d| d as usize).collect()
 }

@@ -1,5 +1,5 @@
-//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), rows that are divided by their sums
-//! (docs/math.md (19.6)), or numbers, which are moved within ranges (docs/math.md (25.6)).
+//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), or which are categories (docs/math.md (19.7)),
+//! rows that are divided by their sums (docs/math.md (19.6)), or numbers, which are moved within ranges (docs/math.md (25.6)).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
@@ -191,18 +191,24 @@ fn largest_input(problem: &Problem) -> f64 {
 }
 
 /// What one change can do by way of the weights of every unit: the largest sizes, each times how far the attribute is moved, in falling
-/// order, and what the first so many sum up to.
+/// order, and what the first so many sum up to. Of a group of categories only one counts.
 #[derive(Clone, Debug)]
 struct LargestWeights(Vec<(Vec<f64>, Vec<f64>)>);
 
 impl LargestWeights {
     fn new(weights: TermWeights, outputs: usize, problem: &Problem) -> LargestWeights {
         let (budget, inputs) = (problem.budget(), problem.network().width(1));
+        let options = problem.graph().categories().map(|categories| categories.options(budget.frozen_attributes()));
         let most = budget.locals().iter().max().map_or(0, |&q| q as usize).min(budget.global()).min(inputs);
         let of_unit = |unit: usize| {
-            let free = (0..inputs).filter(|&d| !budget.is_frozen(d));
-            let moved = |d: usize| budget.ranges().map_or(1.0, |ranges| ranges.farthest(d));
-            let mut weights: Vec<f64> = free.map(|d| weights.size(d, unit) * moved(d)).collect();
+            let mut weights: Vec<f64> = match &options {
+                Some(options) => options.iter().map(|of_group| spread(weights, of_group, unit)).collect(),
+                None => {
+                    let free = (0..inputs).filter(|&d| !budget.is_frozen(d));
+                    let moved = |d: usize| budget.ranges().map_or(1.0, |ranges| ranges.farthest(d));
+                    free.map(|d| weights.size(d, unit) * moved(d)).collect()
+                }
+            };
             if weights.len() > most + 1 {
                 weights.select_nth_unstable_by(most, |x, y| y.total_cmp(x));
                 weights.truncate(most + 1);
@@ -223,6 +229,16 @@ impl LargestWeights {
         let next = weights.get(spread.each).copied().unwrap_or(0.0);
         spread.nodes as f64 * sums[spread.each.min(weights.len())] + spread.rest as f64 * next
     }
+}
+
+/// How far a change from one of these categories to another moves a unit or raises the magnitude of its sum, at most (docs/math.md
+/// (19.7)). None of them sends nothing.
+fn spread(weights: TermWeights, options: &[Option<u32>], unit: usize) -> f64 {
+    let widest = |of: &dyn Fn(usize) -> f64| {
+        let values = || options.iter().map(|option| option.map_or(0.0, |d| of(d as usize)));
+        (values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)).next_up().max(0.0)
+    };
+    widest(&|d| weights.row(d)[unit]).max(widest(&|d| weights.size(d, unit)))
 }
 
 /// Flips at some nodes: so many at each of them, and one more at some. None where there are no nodes.

@@ -60,7 +60,7 @@ impl ErrorTable {
         operator_errors: Vec<Vec<u32>>,
     ) -> ErrorTable {
         let ranged = problem.budget().ranges().is_some();
-        let problem = &if ranged { problem.on_numbers() } else { problem.clone() };
+        let problem = &problem.on_own_attributes();
         let network = problem.network();
         let layers = network.described().layers.iter();
         let divided = problem.graph().normalisation().is_some();
@@ -149,11 +149,11 @@ impl ErrorTable {
         let (layer, facts, layers) = (self.layer(at), &self.facts[at], &network.described().layers);
         let (chain, values) = (&network.layers()[layer.layer], &unperturbed[layer.layer]);
         // The forward pass has the magnitudes of a layer that reads attributes alone, unless they are others by what
-        // was folded.
+        // was folded, or it was that of another first layer.
         let folded = layer.bias_magnitude.is_some() || layer.terms.iter().any(|term| term.magnitude.is_some());
         let forward = layer.terms.iter().all(|term| term.source.is_none()) && layer.layer == 0 && !folded;
-        let bits = problem.budget().ranges().is_none() && !problem.graph().normalisation().is_some();
-        let forward = forward && bits;
+        let (graph, ranges) = (problem.graph(), problem.budget().ranges());
+        let forward = forward && ranges.is_none() && graph.categories().is_none() && !graph.normalisation().is_some();
         let attributes = AttributeTerms::new(problem, layer, !forward);
         let read_again = layers[..layers.len() - 1].iter().flat_map(|of| &of.terms).any(|term| term.source == Some(at));
         let mut units = UnitErrors::zeros(layer.outputs, network.node_count(), read_again);

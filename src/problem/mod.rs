@@ -220,9 +220,12 @@ impl Problem {
         check_targets(&self.graph, nodes)
     }
 
-    /// The same problem with the first layer as the model has it: numbers are read as they are, and not by their powers of two.
-    pub(crate) fn on_numbers(&self) -> Problem {
-        Problem { network: Arc::new((*self.network).clone().unwidened()), ..self.clone() }
+    /// The same problem with the first layer as the model has it: numbers are read as they are, and not by their powers of two, and
+    /// changes of categories are no attributes.
+    pub(crate) fn on_own_attributes(&self) -> Problem {
+        let own = self.graph.categories().is_none() && self.graph.values().is_none();
+        let network = || Arc::new((*self.network).clone().unwidened());
+        Problem { network: if own { self.network.clone() } else { network() }, ..self.clone() }
     }
 
     /// The same problem with another `Q`.

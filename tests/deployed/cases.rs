@@ -36,6 +36,39 @@ pub fn divided_rows(seed: u64) -> (Problem, Execution) {
     (Problem::new(graph, network, budget).unwrap(), execution)
 }
 
+/// The same with categories in the place of the attributes: one to three groups, of which rows may have none.
+pub fn categories(seed: u64) -> (Problem, Execution) {
+    let (plain, execution) = case(seed);
+    let random = &mut Stream::new(seed ^ 0xca7e);
+    let (nodes, columns) = (plain.graph().node_count(), plain.graph().attribute_count());
+    let kinds = 1 + random.below(3);
+    let mut groups: Vec<i64> =
+        (0..columns).map(|_| if random.chance(10) { -1 } else { random.below(kinds) as i64 }).collect();
+    groups[0] = groups[0].max(0);
+    let empty = [0, 0, 30][random.below(3)];
+    let own = plain.graph().file();
+    let mut row = |node: usize| {
+        let of_kind = |kind: i64, random: &mut Stream| {
+            let members: Vec<usize> = (0..columns).filter(|&d| groups[d] == kind).collect();
+            (!members.is_empty() && !random.chance(empty)).then(|| members[random.below(members.len())])
+        };
+        let mut list: Vec<usize> = (0..kinds as i64).filter_map(|kind| of_kind(kind, random)).collect();
+        list.extend(own.attributes.row(node).iter().map(|&d| d as usize).filter(|&d| groups[d] < 0));
+        list
+    };
+    let rows: Vec<Vec<usize>> = (0..nodes).map(&mut row).collect();
+    let edges: Vec<(usize, usize)> =
+        (0..nodes).flat_map(|i| own.adjacency.row(i).iter().map(move |&j| (i, j as usize))).collect();
+    let graph = Graph::from_lists(&edges, &rows, columns).unwrap();
+    let graph = Graph::from_file(graph.file().grouped(&groups).unwrap());
+    let network = plain.network().clone().widened(&graph).unwrap();
+    let local: Vec<i64> = (0..nodes).map(|n| plain.budget().local(n) as i64).collect();
+    let budget = Budget::per_node(&graph, plain.budget().global(), &local).unwrap();
+    let frozen: Vec<i64> = (0..columns as i64).filter(|_| random.chance(10)).collect();
+    let budget = if frozen.is_empty() { budget } else { budget.freeze_attributes(&graph, &frozen).unwrap() };
+    (Problem::new(graph, network, budget).unwrap(), execution)
+}
+
 /// A problem, and the executions that are drawn of it.
 pub fn case(seed: u64) -> (Problem, Execution) {
     let mut stream = Stream::new(seed);

@@ -17,10 +17,9 @@ use crate::proofs::{stated, with_checker};
 /// All admissible sets of flips; none where there are too many.
 fn perturbations(problem: &Problem, most: usize) -> Option<Vec<Vec<Flip>>> {
     let (graph, budget) = (problem.graph(), problem.budget());
-    let present = super::attributes(graph, &[]);
     let flips: Vec<Flip> = (0..graph.node_count())
         .flat_map(|n| (0..graph.attribute_count()).map(move |d| (n, d)))
-        .filter(|&(n, d)| budget.permits(n, d, present[n][d]))
+        .filter(|&(n, d)| budget.permits(n, d, graph.attributes().get(n, d).is_some()))
         .map(|(n, d)| Flip { node: n as u32, attribute: d as u32 })
         .collect();
     let mut sets = vec![Vec::new()];
@@ -29,9 +28,9 @@ fn perturbations(problem: &Problem, most: usize) -> Option<Vec<Vec<Flip>>> {
         let set: Vec<Flip> = sets[next].clone();
         next += 1;
         for &flip in flips.iter().filter(|flip| set.last().is_none_or(|last| last < flip)) {
-            let used = set.iter().filter(|other| other.node == flip.node).count();
-            if set.len() < budget.global() && used < budget.local(flip.node as usize) {
-                sets.push(set.iter().copied().chain([flip]).collect());
+            let larger: Vec<Flip> = set.iter().copied().chain([flip]).collect();
+            if budget.admits(graph, &larger) {
+                sets.push(larger);
             }
         }
         if sets.len() > most {
@@ -59,12 +58,13 @@ fn minima(problem: &Problem, sets: &[Vec<Flip>], node: usize, reference: usize) 
 
 /// The same problem with a number added to the bias of a class.
 fn moved(problem: &Problem, class: usize, by: f64) -> Problem {
-    let mut layers = problem.network().layers().to_vec();
+    let mut layers = problem.network().clone().unwidened().layers().to_vec();
     let last = layers.last_mut().expect("a network has layers");
     let (width, mut bias) = (last.outputs(), last.bias.values().to_vec());
     bias.iter_mut().skip(class).step_by(width).for_each(|bias| *bias += by);
     last.bias = Bias::new(width, bias);
-    Problem::new(problem.graph().clone(), Network::new(layers).unwrap(), problem.budget().clone()).unwrap()
+    let network = Network::new(layers).unwrap().widened(problem.graph()).unwrap();
+    Problem::new(problem.graph().clone(), network, problem.budget().clone()).unwrap()
 }
 
 fn certified(
@@ -132,8 +132,17 @@ fn hold(problem: &Problem, execution: Execution, sets: &[Vec<Flip>], at: (usize,
 
 #[test]
 fn verdicts_are_those_of_every_perturbation() {
+    hold_all(cases::case);
+}
+
+#[test]
+fn verdicts_about_categories_are_those_of_every_change() {
+    hold_all(cases::categories);
+}
+
+fn hold_all(case: fn(u64) -> (Problem, Execution)) {
     let counts = (0..240u64).into_par_iter().map(|seed| {
-        let (problem, execution) = cases::case(seed);
+        let (problem, execution) = case(seed);
         let execution = Execution { precision: [6, 9, 12, 24][(seed % 4) as usize], ..execution };
         let Some(sets) = perturbations(&problem, 400) else { return [0; 3] };
         let node = seed as usize % problem.graph().node_count();

@@ -48,6 +48,11 @@ fn proofs_about_divided_rows_show_what_holds_as_deployed() {
     show(cases::divided_rows);
 }
 
+#[test]
+fn proofs_about_categories_show_what_holds_as_deployed() {
+    show(cases::categories);
+}
+
 fn show(case: fn(u64) -> (Problem, Execution)) {
     let limits = Limits { nodes: 2000, ..Limits::default() };
     let (mut proved, mut unproved, mut coarse) = (0, 0, 0);

@@ -16,10 +16,6 @@ pub enum TrainError {
     #[error("the graph has no labels: there is nothing to learn from")]
     #[diagnostic(help("save an array `labels` with one class per node into the graph file; -1 means unknown"))]
     NoLabels,
-    /// Rows that are divided by their sums.
-    #[error("the rows of the attributes are divided by their sums: training is on 0/1 attributes")]
-    #[diagnostic(help("train in PyTorch Geometric and certify that model, or read the attributes with --binarize"))]
-    Normalised,
     /// A budget of flips for one-hot attributes, or of changes of categories for others.
     #[error(
         "the attributes of the graph are categories, and the budget is not one of changes of them, or the other way round"

@@ -51,9 +51,6 @@ impl<'a> Trainer<'a> {
         passing: &[Operator],
     ) -> Result<Trainer<'a>, TrainError> {
         settings.check()?;
-        if graph.normalisation().is_some() {
-            return Err(TrainError::Normalised);
-        }
         if graph.categories().is_some() != budget.has_categories() {
             return Err(TrainError::Categories);
         }

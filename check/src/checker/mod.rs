@@ -51,7 +51,8 @@ impl<'a> Checker<'a> {
         let expanded = (3..network.depth()).map(layer).collect();
         let stated = RwLock::new(HashMap::new());
         // What a header states was looked at when the statement was made.
-        let rounding = statement.deployed.as_ref().and_then(|stated| Rounding::new(network, budget, stated).ok());
+        let executed = |stated| Rounding::new(statement.executed(), budget, stated).ok();
+        let rounding = statement.deployed.as_ref().and_then(executed);
         let work = Work::lines();
         let fast = Fast::new(network, budget, work.clone());
         Checker { statement, fast, exact_only, work, rounding, stated, expanded }

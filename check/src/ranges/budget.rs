@@ -5,7 +5,7 @@ use gcnproof_files::GraphFile;
 use crate::format::{BudgetStatement, Direction, Local, Number, RangeLimits, RangesStatement};
 use crate::number::{Dyadic, Interval, Stored};
 use crate::rounding::Changes;
-use crate::statement::Network;
+use crate::statement::{Decided, DescribedWeights, Network};
 use crate::verdict::Reason;
 
 /// At most [`RangeBudget::global`] entries in all and [`RangeBudget::local`] in a row, each to a value of its range.
@@ -140,6 +140,14 @@ impl RangeBudget {
         Ok(RangeBudget { global, local, frozen, moves })
     }
 
+    /// By how much an attribute is changed, at most.
+    fn farthest(&self, attribute: u32) -> Dyadic {
+        match &self.moves {
+            Moves::Ball(radius) => radius.exact.clone(),
+            Moves::Between(limits) => &limits[attribute as usize][1].exact - &limits[attribute as usize][0].exact,
+        }
+    }
+
     /// `q_n`.
     pub(crate) fn local(&self, node: u32) -> usize {
         self.local[node as usize]
@@ -270,18 +278,13 @@ impl Changes for RangeBudget {
         true
     }
 
-    fn is_free(&self, attribute: u32) -> bool {
-        self.is_free(attribute)
+    fn steps(&self, _: &Network, weights: &DescribedWeights, unit: usize) -> Vec<Dyadic> {
+        let free = (0..self.frozen.len() as u32).filter(|&d| self.is_free(d));
+        free.map(|d| &weights.size(d as usize, unit) * &self.farthest(d)).collect()
     }
 
-    fn farthest(&self, attribute: u32) -> Dyadic {
-        match &self.moves {
-            Moves::Ball(radius) => radius.exact.clone(),
-            Moves::Between(limits) => &limits[attribute as usize][1].exact - &limits[attribute as usize][0].exact,
-        }
-    }
-
-    fn row(&self, network: &Network, node: u32) -> Vec<(u32, Option<Dyadic>)> {
+    /// No entries are said to be moved before.
+    fn row(&self, network: &Network, node: u32, _: Option<&Decided>) -> Vec<(u32, Option<Dyadic>)> {
         row(network.graph, node).into_iter().map(|(attribute, x)| (attribute, Some(x.exact()))).collect()
     }
 

@@ -61,7 +61,7 @@ impl<'a> RangeStatement<'a> {
         let executed = match &header.deployed {
             None => None,
             Some(deployed) => {
-                let network = Network::on_numbers(graph, model, header, matrices, meter)?;
+                let network = Network::on_own_attributes(graph, model, header, matrices, meter)?;
                 require_deployed(&network, deployed)?;
                 Some((network, deployed.clone()))
             }

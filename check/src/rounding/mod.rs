@@ -36,7 +36,7 @@ struct ComputedUnit {
 /// The units of a row; none where a number may leave the range.
 type KnownRow = Option<Arc<Vec<ComputedUnit>>>;
 
-/// The largest sizes of the weights of a unit, falling, and the sums of the first of them.
+/// The largest steps of a unit, falling, and the sums of the first of them.
 type Falling = (Vec<Dyadic>, Vec<Dyadic>);
 
 /// Error bounds of a statement about the network as it runs.
@@ -94,9 +94,7 @@ impl<'a, B: Changes> Rounding<'a, B> {
         let nodes = network.graph.attributes.rows as u32;
         let most = (0..nodes).map(|n| budget.local(n)).max().unwrap_or(0).min(budget.global());
         let column = |term: DescribedWeights, unit: usize| {
-            let free = (0..attributes(network)).filter(|&d| budget.is_free(d as u32));
-            let size = |d: usize| &term.size(d, unit) * &budget.farthest(d as u32);
-            let mut sizes: Vec<Dyadic> = free.map(size).collect();
+            let mut sizes = budget.steps(network, &term, unit);
             sizes.sort_by(|x, y| y.cmp(x));
             sizes.truncate(most.saturating_add(1));
             let mut sums = vec![Dyadic::ZERO];
@@ -124,12 +122,7 @@ impl<'a, B: Changes> Rounding<'a, B> {
 
     /// The attributes of a node that are not 0, and what they are; none: 1.
     fn attributes(&self, node: u32) -> Vec<(u32, Option<Dyadic>)> {
-        let mut present = self.budget.row(self.network, node);
-        if let Some(made) = &self.made {
-            present.retain(|(d, _)| !made.flipped_in(node).any(|flip| flip == *d));
-            let added = made.flipped_in(node).filter(|&d| !self.network.has(node, d));
-            present.extend(added.map(|d| (d, None)));
-        }
+        let mut present = self.budget.row(self.network, node, self.made.as_ref());
         if self.budget.divides(self.network) {
             let scale = self.network.scale(present.len());
             present.iter_mut().for_each(|(_, x)| *x = Some(scale.clone()));

@@ -85,6 +85,14 @@ impl<'a> Budget<'a> {
         self.direction != Direction::Add
     }
 
+    /// What rows may have of each group of categories, if these are changed.
+    pub(crate) fn options(&self) -> Option<Vec<Vec<Option<u32>>>> {
+        let categories = self.graph.categories.as_ref()?;
+        let mut frozen = vec![false; categories.attributes()];
+        self.frozen_attributes.iter().for_each(|&attribute| frozen[attribute as usize] = true);
+        Some(categories.options(&frozen))
+    }
+
     /// May this entry be flipped, given whether the attribute is present? Both ids must exist.
     pub fn permits(&self, flip: Flip, present: bool) -> bool {
         let (node, attribute) = flip;

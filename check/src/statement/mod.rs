@@ -62,6 +62,8 @@ pub(crate) fn require_flips(graph: &GraphFile, what: &'static str) -> Result<(),
 /// The network and the budget that a header speaks of.
 pub struct Statement<'a> {
     pub(crate) network: Network<'a>,
+    /// The network with its first layer as the model has it, where it runs on other attributes than those that proofs are about.
+    own: Option<Network<'a>>,
     pub(crate) budget: Budget<'a>,
     pub(crate) classes: Convention,
     pub(crate) deployed: Option<Deployed>,
@@ -104,20 +106,25 @@ impl<'a> Statement<'a> {
         if graph.values.is_some() {
             return Err(Reason::Numbers("proofs against flips"));
         }
-        if header.deployed.is_some() && graph.categories.is_some() {
-            return Err(Reason::Categories("statements about the network as it runs"));
-        }
+        let own = header.deployed.as_ref().and(graph.categories.as_ref());
+        let own = own.map(|_| Network::on_own_attributes(graph, model, header, matrices, meter)).transpose()?;
         let statement = Statement {
             network: Network::new(graph, model, header, matrices, meter)?,
+            own,
             budget: Budget::new(&header.budget, graph)?,
             classes: header.classes,
             deployed: header.deployed.clone(),
             version: header.version,
         };
         if let Some(deployed) = &statement.deployed {
-            require_deployed(&statement.network, deployed)?;
+            require_deployed(statement.executed(), deployed)?;
         }
         Ok(statement)
+    }
+
+    /// The network whose executions are spoken of, where they are.
+    pub(crate) fn executed(&self) -> &Network<'a> {
+        self.own.as_ref().unwrap_or(&self.network)
     }
 
     /// The same statement about a graph with other edges; no rule may name a matrix.
@@ -132,6 +139,7 @@ impl<'a> Statement<'a> {
     ) -> Result<Statement<'b>, Reason> {
         Ok(Statement {
             network: self.network.on(graph, meter)?,
+            own: None,
             budget: Budget::new(budget, graph)?,
             classes: self.classes,
             deployed: None,

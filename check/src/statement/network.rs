@@ -259,11 +259,12 @@ impl<'a> Network<'a> {
         Network::reading(first, attributes, graph, model, header, matrices, meter)
     }
 
-    /// The same where attributes that are numbers are read as they are, and not by their powers of two: for what rounding does.
+    /// The same with the first layer as the model has it: numbers are read as they are, and not by their powers of two, and changes of
+    /// categories are no attributes. For what rounding does.
     ///
     /// # Errors
     /// As before.
-    pub(crate) fn on_numbers(
+    pub(crate) fn on_own_attributes(
         graph: &'a GraphFile,
         model: &'a ModelFile,
         header: &Header,

@@ -1636,9 +1636,10 @@ fn newer_attackers_are_told_in_their_words() {
         );
     }
     // Where no execution is decided, nothing is certified, and nothing has no mean.
-    let told = bench.done("radius categories.npz plain.npz --max-Q 1 --deployed float32");
+    let told = bench.done("radius categories.npz plain.npz --max-Q 1 --deployed float32 --unit-roundoff 2^-2");
     assert!(told.contains("largest certified Q            -       -") && !told.contains("0.00"), "{told}");
-    let told = bench.json("radius categories.npz plain.npz --max-Q 1 --deployed float32 --format json");
+    let told =
+        bench.json("radius categories.npz plain.npz --max-Q 1 --deployed float32 --unit-roundoff 2^-2 --format json");
     assert_eq!(told["summary"]["certified"]["mean"], Value::Null, "{}", told["summary"]);
     // Graphs are explained by their numbers, and --node says what it means there.
     bench.done("explain graphs.npz readout.safetensors --graph 0");

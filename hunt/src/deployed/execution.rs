@@ -130,7 +130,12 @@ impl<'a> Deployment<'a> {
     fn input(&self, at: usize, k: usize, values: &[Vec<f32>], attributes: &[bool], node: usize, i: usize) -> f32 {
         let inputs = self.terms[at][k].inputs;
         match self.case.network.layers[at].terms[k].source {
-            Source::Attributes => f32::from(u8::from(attributes[node * inputs + i])),
+            Source::Attributes => {
+                let row = &attributes[node * inputs..][..inputs];
+                // Of a row that is divided the quotients are rounded to the format.
+                let entry = || self.case.base.graph.normalisation.entry(row.iter().filter(|x| **x).count()) as f32;
+                if row[i] { entry() } else { 0.0 }
+            }
             Source::Layer(of) => values[of][node * inputs + i],
         }
     }

@@ -43,6 +43,8 @@ pub fn generate(
     let mut random = Random::new(seed ^ 0x7e43, number);
     let random = &mut random;
     let profile = match numbers {
+        // Hubs have all attributes, and rows one of a group.
+        _ if categories => Profile::Usual,
         Numbers::Float32 if random.percent(20) => Profile::Lost,
         Numbers::Float32 if random.percent(25) => Profile::Cancelled,
         _ => Profile::Usual,

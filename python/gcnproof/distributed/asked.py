@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..arguments import is_path
+from ..graph import Graph
 from ..selection import Subject
 
 
@@ -31,10 +32,8 @@ class Shared:
 class Parcel:
     """A graph and a network as arrays: Ray keeps them once for each machine, and workers read them where they lie."""
 
-    adjacency: tuple[np.ndarray, np.ndarray, int]
-    attributes: tuple[np.ndarray, np.ndarray, int]
-    labels: np.ndarray | None
-    normalised: int | None
+    graph: Graph
+    """What it is pickled as: its matrices, labels, groups and numbers."""
     model: tuple[str, np.ndarray] | tuple[str, dict[str, np.ndarray]]
     """The name of a model file and its bytes, or a description and its tensors."""
     digests: tuple[str, str]
@@ -43,26 +42,17 @@ class Parcel:
     @classmethod
     def of(cls, subject: Subject) -> Parcel:
         """The parcel of a network on a graph."""
-        graph = subject.graph._native()
-        nodes, attributes = graph.shape
         model: Any
         if is_path(subject.model):
             path = os.fspath(subject.model)
             model = (os.path.basename(path), np.fromfile(path, np.uint8))
         else:
             model = subject.model.describe()
-        return cls(
-            (*graph.adjacency(), nodes),
-            (*graph.attributes(), attributes),
-            graph.labels(),
-            graph.normalised,
-            model,
-            (graph.digest, subject.network.digest),
-        )
+        return cls(subject.graph, model, (subject.graph._native().digest, subject.network.digest))
 
     def open(self) -> tuple[_native.Graph, _native.Network]:
         """The graph and the network in the native module."""
-        graph = _native.Graph(self.adjacency, self.attributes, self.labels, normalised=self.normalised)
+        graph = self.graph._native()
         name, parts = self.model
         if isinstance(parts, dict):
             return graph, _native.Network(graph, name, parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import threads as _threads
-from ..attack import Edges, Joint, Ranges
 from ..asking import Asked, Class, Deployed, More, Path, files_of, tell
 from ..calls import Attack, Call, Limited, radii, verdicts
 from ..errors import InputError
@@ -65,7 +64,7 @@ def certify(
         gcnproof.distributed.certify(model, data, Q=12, q=0.01, address="auto", out="results.parquet", resume=True)    # after an interruption
 
     `model` and `data` are a module and its Data object, a Network and a Graph, or the paths of files, and `attack` is what an attacker may
-    do, Flips or Edges, or Q and q in short. `address` is that of the cluster, as `ray.init` takes it; without one, the cluster that this process is connected to, or else what
+    do, Flips, Categories, Ranges or Edges, or Q and q in short. `address` is that of the cluster, as `ray.init` takes it; without one, the cluster that this process is connected to, or else what
     `ray.init()` finds or starts. Each machine has one worker with `threads` threads (the processors that Ray knows of). `batch` limits
     the nodes that a worker is given at a time. The other arguments are those of `gcnproof.certify`: nodes, class_, complete, minimize,
     time_limit, deployed, call, progress, proofs, out, resume and force; this process alone writes the files. See docs/distributed.md.
@@ -92,7 +91,7 @@ def radius(
 
         gcnproof.distributed.radius(model, data, 0.01, max_Q=100, address="auto", out="radii.parquet")
 
-    The arguments are those of `gcnproof.radius`: the attack (Flips, Edges, or q), max_Q or max_E, nodes, complete, time_limit, deployed,
+    The arguments are those of `gcnproof.radius`: the attack (Flips, Categories, Ranges, Edges, or q), max_Q or max_E, nodes, complete, time_limit, deployed,
     call, progress, out, resume and force; and `address`, `threads` and `batch` as in `certify`.
     """
     said: dict[str, Any] = dict(options)
@@ -109,14 +108,13 @@ def _run(kind: Any, bound: tuple[Any, Any, Any], asked: Asked, said: dict[str, A
     """The results, or an error that has them and says what is missing."""
     address, threads, batch = spread
     progress = said.pop("progress", True)
-    files = files_of("radius" if asked.radii else "certify", said.pop("proofs", None), said.pop("out", None), said)
+    what = "radius" if asked.radii else "certify"
+    files = files_of(what, said.pop("proofs", None), said.pop("out", None), said)
     if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
         raise InputError(f"batch={batch!r}", "give the nodes of a batch at most, 1 or more, or leave it out")
     threads = _threads(threads)
     ray = engine()
-    if isinstance(asked.attack, Ranges):
-        raise InputError("Ranges are not distributed", "gcnproof.certify works on all cores of this machine")
-    subject = Subject.of(*bound, asked.attack if isinstance(asked.attack, (Edges, Joint)) else None)
+    subject = Subject.of(*bound, asked.attack, what)
     graph = subject.graph._native()
     # What is wrong with the arguments is found here, before any machine is asked.
     question = asked.question(subject)
@@ -128,7 +126,7 @@ def _run(kind: Any, bound: tuple[Any, Any, Any], asked: Asked, said: dict[str, A
         if own:
             ray.init(address=address, log_to_driver=False, configure_logging=False)
         try:
-            with Progress(progress, "radius" if asked.radii else "certify") as listener:
+            with Progress(progress, what) as listener:
                 shared = Shared(*asked.native(subject.graph), files["proofs"] is not None)
                 driver = Driver(ray, Parcel.of(subject), shared, threads, gathering.push, listener)
                 weight = weights(*graph.adjacency(), subject.network.hops)
