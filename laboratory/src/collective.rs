@@ -63,6 +63,7 @@ pub fn propose(
     let share = |(base, &multiplier): (&&Base, &u32)| Share {
         node: base.node,
         rows: Some((RowKind::Count(base.needed), multiplier)).filter(|row| row.1 > 0).into_iter().collect(),
+        covers: Vec::new(),
     };
     outcome.shares = bases.iter().zip(&multipliers).map(share).collect();
     outcome.seconds.0 = start.elapsed().as_secs_f64();

@@ -47,11 +47,16 @@ struct Component {
 }
 
 impl Component {
-    fn broken(&self, most: usize) -> Vec<usize> {
+    /// No flip counts less than `price`.
+    fn broken(&self, most: usize, price: u128) -> Vec<usize> {
         let unit = u128::from(ONE) * u128::from(ONE);
         let mut sum = self.constant;
         let mut broken = vec![(sum / unit).min(self.nodes) as usize];
-        for worth in self.worths.iter().take(most) {
+        let above = self.worths.iter().copied().take_while(|&worth| worth > price);
+        for worth in above.chain(std::iter::repeat(price)).take(most) {
+            if worth == 0 {
+                break;
+            }
             sum += worth;
             broken.push((sum / unit).min(self.nodes) as usize);
             if sum / unit >= self.nodes {
@@ -62,9 +67,16 @@ impl Component {
     }
 }
 
-/// The bound at some multipliers, each component rounded down by itself. `nodes` are those of the program. `None` if
-/// the graph is one component, if only some nodes may be attacked, or if there is too much to add up.
-pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], component: &[usize]) -> Option<usize> {
+/// The bound at some multipliers, each component rounded down by itself; no flip counts less than `price`. `nodes` are
+/// those of the program. `None` if the graph is one component, if only some nodes may be attacked, or if there is too
+/// much to add up.
+pub(crate) fn rounded(
+    program: &Program,
+    multipliers: &[u32],
+    nodes: &[usize],
+    component: &[usize],
+    price: u64,
+) -> Option<usize> {
     let flips: usize =
         program.sources.iter().map(|source| source.local.min(source.end - source.first + source.others)).sum();
     let first = component.first()?;
@@ -86,7 +98,7 @@ pub(crate) fn rounded(program: &Program, multipliers: &[u32], nodes: &[usize], c
     let mut work = 0usize;
     for part in parts.values_mut() {
         part.worths.sort_unstable_by(|x, y| y.cmp(x));
-        let broken = part.broken(program.global);
+        let broken = part.broken(program.global, price.into());
         work = work.saturating_add(best.len().saturating_mul(broken.len()));
         if work > MOST {
             return None;
@@ -112,8 +124,9 @@ mod tests {
     fn a_component_counts_whole_nodes() {
         let unit = u128::from(ONE) * u128::from(ONE);
         let part = Component { nodes: 2, constant: unit / 4, worths: vec![unit / 2, unit / 2, unit, unit] };
-        assert_eq!(part.broken(9), [0, 0, 1, 2]);
-        assert_eq!(part.broken(1), [0, 0]);
-        assert_eq!(Component { nodes: 1, constant: unit, worths: vec![unit] }.broken(9), [1, 1]);
+        assert_eq!(part.broken(9, 0), [0, 0, 1, 2]);
+        assert_eq!(part.broken(1, 0), [0, 0]);
+        assert_eq!(part.broken(9, unit / 2), [0, 0, 1, 1, 2]);
+        assert_eq!(Component { nodes: 1, constant: unit, worths: vec![unit] }.broken(9, 0), [1, 1]);
     }
 }

@@ -66,6 +66,17 @@ pub struct Share {
     pub node: usize,
     /// Rows with their multipliers, in multiples of `1/ONE`; rows with none are left out.
     pub rows: Vec<(RowKind, u32)>,
+    /// The covers among them.
+    pub covers: Vec<CoverShare>,
+}
+
+/// The multiplier of a row that takes some flips as made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoverShare {
+    /// In multiples of `1/ONE`.
+    pub multiplier: u32,
+    /// The flips, in their order.
+    pub made: Vec<Flip>,
 }
 
 /// What is known of one budget.
@@ -92,6 +103,8 @@ pub struct Outcome {
     pub shares: Vec<Share>,
     /// A price of every flip and prices of the flips of some nodes that attain the bound, in multiples of `1/ONE²`.
     pub prices: (u64, Vec<(u32, u64)>),
+    /// Does the bound rest on rounding down in each component by itself? The price above is one that attains it.
+    pub in_components: bool,
     /// Seconds until the bound and the attack were found.
     pub seconds: (f64, f64),
     /// Two steps that contradict each other, if some did. Then nothing of this can be relied on.
@@ -208,6 +221,7 @@ impl<'a> Collective<'a> {
             listed: false,
             shares: Vec::new(),
             prices: (0, Vec::new()),
+            in_components: false,
             seconds: (0.0, 0.0),
             contradiction: None,
         };
@@ -253,21 +267,41 @@ impl<'a> Collective<'a> {
             )
         };
         let ((generated, seconds), flips) = rayon::join(improve, search);
-        let Generated { kinds, program, solution } = generated;
+        let Generated { kinds, covers, program, solution } = generated;
         outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
-        // The known program of counts, and what proofs state, are rounded as a whole.
-        if rows == Rows::All {
+        outcome.prices = prices(&program, &solution.multipliers);
+        // The known program of counts is rounded as a whole.
+        if rows != Rows::Count {
             let nodes: Vec<usize> = bases.iter().map(|(base, _)| base.node).collect();
             let of = components(prepared.network(), graph.node_count());
-            let rounded = rounded(&program, &solution.multipliers, &nodes, &of).unwrap_or(usize::MAX);
-            outcome.bound = outcome.bound.min(rounded.saturating_add(always.len()));
+            let rounded = |price: u64| {
+                let whole = rounded(&program, &solution.multipliers, &nodes, &of, price);
+                whole.unwrap_or(usize::MAX).saturating_add(always.len())
+            };
+            let least = rounded(0);
+            if least < outcome.bound {
+                outcome.bound = least;
+                outcome.in_components = true;
+                // The larger the price, the fewer flips a checker has to look at.
+                let price = outcome.prices.0;
+                let lower = [1, 2, 4, 8, 16, 64].map(|part| price / part);
+                let enough = lower.into_iter().find(|&price| rounded(price) == least);
+                outcome.prices = (enough.unwrap_or(0), Vec::new());
+            }
         }
         outcome.fractional = solution.value.approximate().min(programmed.len() as f64) + always.len() as f64;
-        outcome.prices = prices(&program, &solution.multipliers);
-        outcome.shares = shares(&program, &solution, &kinds, &bases);
+        outcome.shares = shares(&program, &solution, &kinds, &covers, &bases);
         outcome.seconds.0 = seconds;
         outcome.broken = broken(&prepared, &open_nodes, &flips);
         outcome.flips = flips;
+        if before != outcome.flips && prepared.budget().admits(prepared.graph(), before) {
+            // What broke more on a smaller budget still does.
+            let known = broken(&prepared, &open_nodes, before);
+            if known.len() > outcome.broken.len() {
+                outcome.broken = known;
+                outcome.flips = before.to_vec();
+            }
+        }
         outcome.seconds.1 = start.elapsed().as_secs_f64();
         if outcome.bound > outcome.broken.len()
             && let (Some(flips), Some(known)) = (all_flips, known)
@@ -330,11 +364,23 @@ const SWAPS_EACH: usize = 2_000;
 const MANY: usize = 500;
 
 /// What the bound rests on, node by node.
-fn shares(program: &Program, solution: &Solution, kinds: &[Vec<RowKind>], bases: &[(&Base, usize)]) -> Vec<Share> {
+fn shares(
+    program: &Program,
+    solution: &Solution,
+    kinds: &[Vec<RowKind>],
+    covers: &[Vec<Vec<Flip>>],
+    bases: &[(&Base, usize)],
+) -> Vec<Share> {
     let share = |(at, (base, _)): (usize, &(&Base, usize))| {
         let multipliers = &solution.multipliers[program.rows_of(at)];
         let rows = kinds[at].iter().copied().zip(multipliers.iter().copied()).filter(|row| row.1 > 0).collect();
-        Share { node: base.node, rows }
+        let of_covers = covers[at].iter().zip(&multipliers[multipliers.len() - covers[at].len()..]);
+        let covers = of_covers.filter(|of| *of.1 > 0).map(|(made, &multiplier)| {
+            let mut made = made.clone();
+            made.sort_unstable();
+            CoverShare { multiplier, made }
+        });
+        Share { node: base.node, rows, covers: covers.collect() }
     };
     bases.iter().enumerate().map(share).collect()
 }

@@ -36,7 +36,7 @@ pub enum Rows {
     /// And those of its weights.
     #[default]
     All,
-    /// Those of its weights alone: what a proof can state.
+    /// Those of its weights and covers of them: what a proof can state.
     Provable,
 }
 

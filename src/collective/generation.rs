@@ -50,6 +50,8 @@ pub(crate) struct GenerationSettings {
 /// The best bound that was found, and what it rests on.
 pub(crate) struct Generated {
     pub(crate) kinds: Vec<Vec<RowKind>>,
+    /// The flips that covers take as made, which are the last rows of each node.
+    pub(crate) covers: Vec<Vec<Vec<Flip>>>,
     pub(crate) program: Program,
     /// The multipliers and the bound, which holds for all flips.
     pub(crate) solution: Solution,
@@ -104,7 +106,7 @@ impl<'a> ColumnGeneration<'a> {
 
     /// A better bound, by rows that cut fractional attacks down.
     pub(crate) fn improve(mut self, best: Generated) -> Generated {
-        if self.settings.rows != Rows::All || self.settings.covers == 0 || self.stop.is_set() {
+        if self.settings.rows == Rows::Count || self.settings.covers == 0 || self.stop.is_set() {
             return best;
         }
         self.forget(&best);
@@ -142,7 +144,8 @@ impl ColumnGeneration<'_> {
         solution.value = evaluate(&program, &solution.multipliers);
         let enough = solution.value.approximate() <= without * (1.0 + self.settings.accuracy);
         let kinds = self.rows.iter().map(|of| of.kinds.clone()).collect();
-        (Generated { kinds, program, solution }, enough)
+        let covers = self.rows.iter().map(|of| of.covers.clone()).collect();
+        (Generated { kinds, covers, program, solution }, enough)
     }
 
     /// Columns for the flips that are worth about as much as the last one of the best attack, or more: by `sums`, or by

@@ -50,6 +50,6 @@ mod sums;
 mod weights;
 
 pub use base::{Base, bases};
-pub use curve::{Collective, Outcome, Settings, Share};
+pub use curve::{Collective, CoverShare, Outcome, Settings, Share};
 pub use families::{RowKind, Rows};
 pub use proof::{Proved, Subject};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gcnproof_check::collective::format::{Claim, Header, Proof, Share as ShareLine, VERSION};
+use gcnproof_check::collective::format::{Claim, Cover, Header, Proof, Share as ShareLine, VERSION};
 use gcnproof_check::collective::{Statement, accept};
 use gcnproof_check::format::{Claim as NodeClaim, Header as NodeHeader, Line as NodeLine, NodeProof};
 use gcnproof_check::{Accepted, Checker, Reason, Statement as NodeStatement};
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::bound::workspace::Workspace;
 use crate::certify::certifier::Certifier;
-use crate::collective::curve::{Collective, Outcome, Share};
+use crate::collective::curve::{Collective, CoverShare, Outcome, Share};
 use crate::collective::families::RowKind;
 use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
@@ -43,6 +43,9 @@ pub struct Proved {
 /// How far above the certifier's sum the checker's may lie, relatively and absolutely, before it computes exactly what
 /// it had rounded. Only time depends on it.
 const SLACK: [f64; 2] = [1e-6, 1e-4];
+
+/// The same of whole numbers, where components are rounded by themselves.
+const APART: usize = 2;
 
 impl Collective<'_> {
     /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines
@@ -77,9 +80,13 @@ impl Collective<'_> {
             return Ok(Some(Proved { outcome, proof: None }));
         }
         let shares = share_lines(&outcome, |node| certifier.predicted(node));
-        let expected = outcome.fractional * (1.0 + SLACK[0]) + SLACK[1];
-        let (price, prices) = outcome.prices.clone();
-        let claim = Claim { lines: 0, bound: (expected.floor() as u64).max(outcome.bound as u64), price, prices };
+        let expected = match outcome.in_components {
+            // Each component may be rounded otherwise.
+            true => outcome.bound + APART,
+            false => ((outcome.fractional * (1.0 + SLACK[0]) + SLACK[1]).floor() as usize).max(outcome.bound),
+        };
+        let ((price, prices), components) = (outcome.prices.clone(), outcome.in_components);
+        let claim = Claim { lines: 0, bound: expected as u64, price, prices, components };
         let proof = accept(&statement, header, safe, shares, claim)?;
         outcome.state_bound(usize::try_from(proof.claim.bound).unwrap_or(usize::MAX));
         let proof = Some(proof).filter(|_| outcome.contradiction.is_none());
@@ -113,11 +120,17 @@ fn robust(line: &NodeLine) -> Option<&NodeProof> {
 
 /// The multipliers of nodes that may be broken.
 fn share_lines(outcome: &Outcome, class_of: impl Fn(usize) -> usize) -> Vec<ShareLine> {
-    let line = |Share { node, rows }: &Share| {
+    let line = |Share { node, rows, covers }: &Share| {
         let of = |kind: RowKind| rows.iter().filter(|row| row.0 == kind).map(|row| row.1.min(ONE)).sum();
         let (weight, size) = (of(RowKind::Weight), of(RowKind::Size));
         let (id, class) = (*node as u32, class_of(*node) as u32);
-        (weight > 0 || size > 0).then_some(ShareLine { id, class, weight, size, leaves: Vec::new() })
+        let cover = |CoverShare { multiplier, made }: &CoverShare| Cover {
+            weight: *multiplier,
+            made: made.iter().map(|flip| (flip.node, flip.attribute)).collect(),
+        };
+        let covers: Vec<Cover> = covers.iter().map(cover).collect();
+        let useful = weight > 0 || size > 0 || !covers.is_empty();
+        useful.then_some(ShareLine { id, class, weight, size, leaves: Vec::new(), covers })
     };
     outcome.shares.iter().filter_map(line).collect()
 }

@@ -1,10 +1,12 @@
 //! Checks the lines between header and claim one by one, and then the claim.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::ONE;
+use super::component::{Part, components};
 use super::limit::{Deferred, limits};
 use super::line::{CollectiveClaim, CollectiveHeader, CollectiveProof, MOST_SHARES, Share};
 use super::statement::CollectiveStatement;
@@ -29,7 +31,7 @@ pub(crate) struct CollectiveChecker<'a> {
     deferred: Mutex<Vec<Deferred>>,
     /// The shares with rounded weights, should the claim need better ones.
     again: Mutex<Vec<Share>>,
-    /// By node: `α + β` of its accepted share.
+    /// By node: `α + β + Σ γ` of its accepted share.
     shares: Vec<Mutex<Option<u32>>>,
     /// Why the claim cannot be judged.
     ended: Mutex<Option<Reason>>,
@@ -105,8 +107,10 @@ impl<'a> CollectiveChecker<'a> {
         if share.class as usize >= network.classes() {
             return Err(Reason::Class(share.class).into());
         }
-        let both = share.weight.checked_add(share.size).filter(|&both| both <= ONE).ok_or(Reason::Share)?;
+        let sum = share.sum().ok_or(Reason::Share)?;
         share.require_leaves(network.classes())?;
+        let attributes = &network.graph.attributes;
+        share.require_covers(attributes.rows, attributes.columns)?;
         self.nodes.session(share.id, |session| {
             session.meter.hold(session.slice.bytes(network))?;
             if !session.is_predicted(share.class) {
@@ -115,26 +119,33 @@ impl<'a> CollectiveChecker<'a> {
             // What sizes are depends on all weights; otherwise only flips above their price matter.
             let norms = if self.exact_only || share.size > 0 { None } else { session.weight_norms(share) };
             let counts = self.statement.counts(share.id, share.class);
-            if let Some(norms) = norms {
+            if let Some(norms) = norms
+                && let Ok(rests) = session.cover_rests(share)
+            {
                 if counts {
-                    session.meter.keep(size_of_val(&*norms) as u64)?;
-                    locked(&self.deferred).push(Deferred { share: share.clone(), norms });
-                    *locked(&self.shares[share.id as usize]) = Some(both);
+                    session.meter.keep((size_of_val(&*norms) + size_of_val(&*rests)) as u64)?;
+                    locked(&self.deferred).push(Deferred { share: share.clone(), norms, rests });
+                    *locked(&self.shares[share.id as usize]) = Some(sum);
                 }
                 return Ok(());
             }
-            let weights = session.weights(share, if self.exact_only { Look::Exact } else { Look::Rounded })?;
+            let mut weights = session.weights(share, if self.exact_only { Look::Exact } else { Look::Rounded })?;
+            if !weights.exact && weights.rests(share).is_err() {
+                // Floats may have been too coarse.
+                weights = session.weights(share, Look::Exact)?;
+            }
+            let rests = weights.rests(share)?;
             if !counts {
                 return Ok(());
             }
             let budget = &self.statement.nodes.budget;
             if weights.exact {
-                self.exact.add(share, &weights, budget);
+                self.exact.add(share, &weights, &rests, budget);
             } else {
-                self.rounded.add(share, &weights, budget);
+                self.rounded.add(share, &weights, &rests, budget);
                 locked(&self.again).push(share.clone());
             }
-            *locked(&self.shares[share.id as usize]) = Some(both);
+            *locked(&self.shares[share.id as usize]) = Some(sum);
             Ok(())
         })
     }
@@ -155,25 +166,40 @@ impl<'a> CollectiveChecker<'a> {
         let mut outcome = self.counted(verdicts);
         let missing = outcome.1;
         let CollectiveStatement { nodes, attacked_nodes, .. } = self.statement;
-        let total =
-            |rounded: &Worth| missing.saturating_add(self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes));
-        let shown = |total: u128| u64::try_from(total >> 48).unwrap_or(u64::MAX);
-        outcome.0.shown = shown(total(&self.rounded));
+        let shown = |rounded: &Worth, missing: u128| -> Result<u64, Reason> {
+            let most = self.exact.most(rounded, claim, &nodes.budget, *attacked_nodes);
+            let whole = u64::try_from(missing.saturating_add(most) >> 48).unwrap_or(u64::MAX);
+            if !claim.components || attacked_nodes.is_some() {
+                return Ok(whole);
+            }
+            let parts = self.parts(verdicts);
+            Ok(self.exact.most_in_components(rounded, claim.price, &nodes.budget, parts)?.min(whole))
+        };
+        match shown(&self.rounded, missing) {
+            Ok(shown) => outcome.0.shown = shown,
+            Err(reason) => return (outcome.0, Err(reason)),
+        }
         let again = std::mem::take(&mut *locked(&self.again));
         if outcome.0.shown > claim.bound && !again.is_empty() {
             // Floats may have been too coarse.
             again.par_iter().for_each(|share| {
-                let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Exact));
+                let weights = self.nodes.session(share.id, |session| {
+                    let weights = session.weights(share, Look::Exact)?;
+                    let rests = weights.rests(share)?;
+                    Ok((weights, rests))
+                });
                 match weights {
-                    Ok(weights) => self.exact.add(share, &weights, &nodes.budget),
+                    Ok((weights, rests)) => self.exact.add(share, &weights, &rests, &nodes.budget),
                     // What floats find above 0 is above 0: only its cost can be too high.
                     Err(fault) => self.without_share(share, fault),
                 }
             });
             outcome = self.counted(verdicts);
-            let missing = outcome.1;
-            let most = self.exact.most(&Worth::new(verdicts.len()), claim, &nodes.budget, *attacked_nodes);
-            outcome.0.shown = shown(missing.saturating_add(most));
+            let none = Worth::new(verdicts.len());
+            match shown(&none, outcome.1) {
+                Ok(shown) => outcome.0.shown = shown,
+                Err(reason) => return (outcome.0, Err(reason)),
+            }
         }
         let outcome = outcome.0;
         if let Some(reason) = locked(&self.ended).take() {
@@ -189,11 +215,12 @@ impl<'a> CollectiveChecker<'a> {
         let deferred = std::mem::take(&mut *locked(&self.deferred));
         let CollectiveStatement { nodes, attacked_nodes, .. } = self.statement;
         let others = [&self.exact, &self.rounded];
-        let limits = limits(&deferred, others, claim, attacked_nodes.is_none(), self.nodes.by_norm());
-        deferred.par_iter().for_each(|Deferred { share, .. }| {
+        let with_prices_of_nodes = attacked_nodes.is_none() && !claim.components;
+        let limits = limits(&deferred, others, claim, with_prices_of_nodes, self.nodes.by_norm());
+        deferred.par_iter().for_each(|Deferred { share, rests, .. }| {
             let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&limits)));
             match weights {
-                Ok(weights) => self.rounded.add(share, &weights, &nodes.budget),
+                Ok(weights) => self.rounded.add(share, &weights, rests, &nodes.budget),
                 Err(fault) => self.without_share(share, fault),
             }
         });
@@ -208,20 +235,41 @@ impl<'a> CollectiveChecker<'a> {
         }
     }
 
+    /// The components of the graph, with what their nodes lack in shares.
+    fn parts(&self, verdicts: &[Option<Verdict>]) -> Vec<Part> {
+        let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
+        let of = components(&self.statement.nodes.network);
+        for (node, &component) in (0u32..).zip(&of) {
+            parts.entry(component).or_default().nodes.push(node);
+        }
+        for (node, required) in self.statement.candidates() {
+            let [counted, safe, _, missing] = self.standing(node, required, verdicts);
+            if counted > safe {
+                let part = parts.entry(of[node as usize]).or_default();
+                part.counted += 1;
+                part.missing += u128::from(missing) * u128::from(ONE);
+            }
+        }
+        parts.into_values().filter(|part| part.counted > 0).collect()
+    }
+
+    /// Of one node: does it count, is it safe, has it a share, and what does it lack, in units of 2⁻²⁴?
+    fn standing(&self, node: u32, required: Option<u32>, verdicts: &[Option<Verdict>]) -> [u64; 4] {
+        // What is accepted as robust for the label is predicted.
+        if verdicts[node as usize] == Some(Verdict::Robust) {
+            return [1, 1, 0, 0];
+        }
+        if let Some(share) = *locked(&self.shares[node as usize]) {
+            return [1, 0, 1, u64::from(ONE - share)];
+        }
+        let counts = required.is_none_or(|label| self.nodes.session(node, |session| session.is_predicted(label)));
+        if counts { [1, 0, 0, u64::from(ONE)] } else { [0; 4] }
+    }
+
     /// The predictions that count, and what those that may be broken lack in shares, in units of 2⁻⁴⁸.
     fn counted(&self, verdicts: &[Option<Verdict>]) -> (ClaimOutcome, u128) {
         let candidates: Vec<(u32, Option<u32>)> = self.statement.candidates().collect();
-        let of_nodes = candidates.into_par_iter().map(|(node, required)| {
-            // What is accepted as robust for the label is predicted.
-            if verdicts[node as usize] == Some(Verdict::Robust) {
-                return [1, 1, 0, 0];
-            }
-            if let Some(share) = *locked(&self.shares[node as usize]) {
-                return [1, 0, 1, u64::from(ONE - share)];
-            }
-            let counts = required.is_none_or(|label| self.nodes.session(node, |session| session.is_predicted(label)));
-            if counts { [1, 0, 0, u64::from(ONE)] } else { [0; 4] }
-        });
+        let of_nodes = candidates.into_par_iter().map(|(node, required)| self.standing(node, required, verdicts));
         let [counted, safe, shared, missing] =
             of_nodes.reduce(|| [0; 4], |a, b| std::array::from_fn(|at| a[at] + b[at]));
         (ClaimOutcome { counted, safe, shared, shown: u64::MAX }, u128::from(missing) * u128::from(ONE))

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
+use super::ONE;
 use crate::format;
 use crate::format::{BoundsLine, BudgetStatement, Convention, Hints, NodeProof, Step, strict};
+use crate::ids::Flip;
 use crate::verdict::Reason;
 
 /// The version of these files.
@@ -132,9 +134,42 @@ pub struct Share {
     /// Leaves that are not the usual ones, ascending by class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<(u32, ShareLeaf)>,
+    /// What the weights leave to the other flips once some are taken as made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covers: Vec<Cover>,
+}
+
+/// Flips that a share line takes as made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cover {
+    /// `γ`, in units of 2⁻²⁴.
+    pub weight: u32,
+    /// `D`, ascending.
+    pub made: Vec<Flip>,
 }
 
 impl Share {
+    /// `α + β + Σ γ`, if it is at most 1.
+    pub(crate) fn sum(&self) -> Option<u32> {
+        let mut parts = [self.weight, self.size].into_iter().chain(self.covers.iter().map(|cover| cover.weight));
+        parts.try_fold(0u32, u32::checked_add).filter(|&sum| sum <= ONE)
+    }
+
+    /// Refuses covers whose flips are out of order, or do not exist.
+    pub(crate) fn require_covers(&self, nodes: usize, attributes: usize) -> Result<(), Reason> {
+        for Cover { made, .. } in &self.covers {
+            if let Some(pair) = made.windows(2).find(|pair| pair[0] >= pair[1]) {
+                return Err(Reason::FlipOrder(pair[1]));
+            }
+            let outside = |flip: &&Flip| flip.0 as usize >= nodes || flip.1 as usize >= attributes;
+            if let Some(flip) = made.iter().find(outside) {
+                return Err(Reason::Flip(*flip));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses leaves that are out of order, or of no class that the node might lose to.
     pub(crate) fn require_leaves(&self, classes: usize) -> Result<(), Reason> {
         let twice = self.leaves.windows(2).find(|pair| pair[0].0 >= pair[1].0).map(|pair| pair[1].0);
@@ -184,6 +219,9 @@ pub struct CollectiveClaim {
     /// `[node, η]`: what a flip of that node costs besides, ascending by node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<(u32, u64)>,
+    /// Is the number rounded down in each component of the graph by itself?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub components: bool,
 }
 
 impl CollectiveClaim {

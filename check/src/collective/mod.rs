@@ -8,11 +8,13 @@
 //! | `weights` | the weights of flips by a share line: exactly, or not below that from floats rounded outward |
 //! | `limit` | which flips need a closer look than Cauchy and Schwarz |
 //! | `size` | the sizes of flips, from their weights |
+//! | `component` | what follows where predictions are rounded down in each component of the graph by itself |
 //! | `worth` | what the share lines add up to for every flip, and the bound that follows |
 //! | `order` | which lines may follow each other |
 //! | `checker` | one line, and the claim |
 
 mod checker;
+mod component;
 mod limit;
 mod line;
 mod order;
@@ -36,7 +38,7 @@ pub const ONE: u32 = 1 << 24;
 /// The lines of a file by their short names, for those who have no other kind of proofs at hand.
 pub mod format {
     pub use super::line::{
-        CollectiveClaim as Claim, CollectiveHeader as Header, CollectiveLine as Line, CollectiveProof as Proof,
+        CollectiveClaim as Claim, CollectiveHeader as Header, CollectiveLine as Line, CollectiveProof as Proof, Cover,
         MOST_SHARES, Share, ShareLeaf as Leaf, VERSION,
     };
 }

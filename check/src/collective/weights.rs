@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use dashu_int::IBig;
 
 use super::ONE;
-use super::line::{Share, ShareLeaf};
+use super::line::{Cover, Share, ShareLeaf};
 use crate::checker::Session;
 use crate::core::leaf::Target;
 use crate::core::path::Path;
@@ -28,6 +28,22 @@ pub(super) struct Weights {
 }
 
 impl Weights {
+    /// What the weights of the flips of each cover of a share line leave of one.
+    ///
+    /// # Errors
+    /// If it is nothing.
+    pub(super) fn rests(&self, share: &Share) -> Result<Vec<u32>, Reason> {
+        let weight = |&(node, attribute): &Flip| -> u64 {
+            let at = self.rows.binary_search_by_key(&node, |row| row.0);
+            at.map_or(0, |at| u64::from(self.rows[at].1[attribute as usize]))
+        };
+        let rest = |cover: &Cover| {
+            let taken = cover.made.iter().map(weight).fold(0, u64::saturating_add);
+            u64::from(ONE).checked_sub(taken).and_then(|rest| u32::try_from(rest).ok()).filter(|&rest| rest > 0)
+        };
+        share.covers.iter().map(|cover| rest(cover).ok_or(Reason::Cover)).collect()
+    }
+
     fn raise(&mut self, flip: Flip, weight: u32) {
         if let Ok(at) = self.rows.binary_search_by_key(&flip.0, |row| row.0) {
             let known = &mut self.rows[at].1[flip.1 as usize];
@@ -81,6 +97,24 @@ impl Session<'_> {
             }
         }
         Some(norms.into_iter().collect())
+    }
+
+    /// What the weights of the flips of each cover leave of one, from floats where they suffice.
+    ///
+    /// # Errors
+    /// If a leaf is not admissible, or nothing is left.
+    pub(super) fn cover_rests(&mut self, share: &Share) -> Result<Vec<u32>, Fault> {
+        if share.covers.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The attributes of the flips by falling norm, and those before them.
+        let mut limits = vec![0; self.checker.statement().network.graph.attributes.rows];
+        for (node, attribute) in share.covers.iter().flat_map(|cover| &cover.made) {
+            let by_norm = self.checker.by_norm().iter().position(|entry| entry.0 == *attribute);
+            let limit = &mut limits[*node as usize];
+            *limit = by_norm.map_or(usize::MAX, |at| at + 1).max(*limit);
+        }
+        Ok(self.weights(share, Look::Within(&limits))?.rests(share)?)
     }
 
     /// The weights of a share line, whose class must be the predicted one.

@@ -5,10 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use super::ONE;
+use super::component::Part;
 use super::line::{CollectiveClaim, Share};
 use super::size::FlipSizes;
 use super::weights::Weights;
 use crate::statement::Budget;
+use crate::verdict::Reason;
 
 /// `v` of every flip in units of 2⁻⁴⁸, by node and attribute; empty for a node of which no share line depends. Shared
 /// by all threads.
@@ -32,8 +35,9 @@ impl Worth {
         self.row(node).iter().copied().max().unwrap_or(0)
     }
 
-    /// Adds a share line. There are at most [`super::line::MOST_SHARES`], so that no sum is too large.
-    pub(super) fn add(&self, share: &Share, weights: &Weights, budget: &Budget) {
+    /// Adds a share line; `rests` are what its covers leave. There are at most [`super::line::MOST_SHARES`], so that no
+    /// sum is too large.
+    pub(super) fn add(&self, share: &Share, weights: &Weights, rests: &[u32], budget: &Budget) {
         let sizes = (share.size > 0).then(|| FlipSizes::new(weights, budget));
         for (node, row) in &weights.rows {
             let mut worth = self.row(*node as usize);
@@ -41,6 +45,15 @@ impl Worth {
             for (worth, &weight) in worth.iter_mut().zip(row) {
                 let size = sizes.as_ref().map_or(0, |sizes| sizes.of(weight));
                 *worth += u64::from(share.weight) * u64::from(weight) + u64::from(share.size) * u64::from(size);
+            }
+            for (cover, &rest) in share.covers.iter().zip(rests) {
+                let first = cover.made.partition_point(|flip| flip.0 < *node);
+                let mut made = cover.made[first..].iter().take_while(|flip| flip.0 == *node).peekable();
+                for (attribute, (worth, &weight)) in (0u32..).zip(worth.iter_mut().zip(row)) {
+                    if made.next_if(|flip| flip.1 == attribute).is_none() {
+                        *worth += u64::from(cover.weight) * u64::from(covered(weight, rest));
+                    }
+                }
             }
         }
     }
@@ -80,9 +93,44 @@ impl Worth {
         every.saturating_add(sum(of_rows.into_iter()))
     }
 
+    /// Not below the number of predictions that any admissible set of flips breaks: rounded down in each component by
+    /// itself. Both lists together say what flips above the price are worth.
+    pub(super) fn most_in_components(
+        &self,
+        other: &Worth,
+        price: u64,
+        budget: &Budget,
+        parts: Vec<Part>,
+    ) -> Result<u64, Reason> {
+        let limited = |mut part: Part| {
+            let mut above = Vec::new();
+            for &node in &part.nodes {
+                let (row, other) = (self.row(node as usize), other.row(node as usize));
+                let left = budget.local(node).min(budget.global);
+                let at = |list: &[u64], d: usize| list.get(d).copied().unwrap_or(0);
+                let worth = (0..row.len().max(other.len())).map(|d| at(&row, d).saturating_add(at(&other, d)));
+                let mut own: Vec<u64> = worth.filter(|&v| v > price).collect();
+                own.sort_unstable_by(|a, b| b.cmp(a));
+                own.truncate(left);
+                part.room = part.room.saturating_add(left);
+                above.append(&mut own);
+            }
+            above.sort_unstable_by(|a, b| b.cmp(a));
+            part.needed(&above, price, budget.global)
+        };
+        let parts: Vec<Vec<usize>> = parts.into_par_iter().map(limited).collect();
+        super::component::most(&parts, budget.global)
+    }
+
     fn row(&self, node: usize) -> std::sync::MutexGuard<'_, Vec<u64>> {
         self.rows[node].lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a weight is once flips are taken as made that leave so much of one.
+pub(super) fn covered(weight: u32, rest: u32) -> u32 {
+    let share = (u64::from(weight) * u64::from(ONE)).div_ceil(u64::from(rest.max(1)));
+    u32::try_from(share).unwrap_or(ONE).min(ONE)
 }
 
 /// A sum that stays at the largest number where it is too large: nothing follows from that.

@@ -163,8 +163,11 @@ pub enum Reason {
     )]
     Rounding,
     /// Shares of a node of more than the whole.
-    #[error("weight and size add up to more than 2^24")]
+    #[error("weight, size and the weights of covers add up to more than 2^24")]
     Share,
+    /// A cover that leaves nothing to other flips.
+    #[error("the flips of a cover break the node by themselves, as far as its weights say")]
+    Cover,
     /// A claim about one attack that its lines do not show.
     #[error("{}", shown_claim(*.claimed, *.shown))]
     Claim {

@@ -11,6 +11,14 @@ use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
 use crate::verdict::Verdict;
 
+/// What of proofs about one attack the program has no rule for.
+fn unknown(what: &str) -> String {
+    format!(
+        "the verified checker knows no {what} of proofs about one attack, and this file has some: check it without \
+         --verified"
+    )
+}
+
 /// The program, told about one statement.
 pub struct Judge {
     process: Process,
@@ -99,6 +107,9 @@ impl Judge {
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
     pub(super) fn share(&mut self, checker: &Checker, share: &Share) -> Result<(bool, usize), String> {
+        if !share.covers.is_empty() {
+            return Err(unknown("covers"));
+        }
         let classes = checker.statement().network.classes();
         if share.class as usize >= classes || share.require_leaves(classes).is_err() {
             return Ok((false, 0));
@@ -115,6 +126,9 @@ impl Judge {
     /// # Errors
     /// If the program does not answer.
     pub(super) fn claim(&mut self, claim: &CollectiveClaim) -> Result<bool, String> {
+        if claim.components {
+            return Err(unknown("components"));
+        }
         self.process.question(&text::claim(claim)).map(|answer| answer == "holds")
     }
 

@@ -502,7 +502,8 @@ fn flips_are_covered_exactly_where_listing_says_so() {
             let mut file = Vec::new();
             collective::format::Line::Collective(header).write(&mut file).unwrap();
             let proved = counted.len() as u64;
-            let claim = collective::format::Claim { lines: 0, bound: proved, price: 0, prices: Vec::new() };
+            let claim =
+                collective::format::Claim { lines: 0, bound: proved, price: 0, prices: Vec::new(), components: false };
             collective::format::Line::Claim(claim).write(&mut file).unwrap();
             let bound = proved.saturating_sub(u64::from(random.chance(20)));
             let attack = Attack::Collective { budget: asked.clone(), attacked_nodes: attacked.0, bound };

@@ -126,9 +126,10 @@ fn change(values: &mut Vec<Value>, at: usize, random: &mut Random) {
 fn a_file_out_of_order_is_accepted_by_neither() {
     let Some(program) = program() else { return };
     let case = alone(3, 1.0, &[1.0, 1.0], 2, 1);
-    let share = |id: u32| Line::Share(Share { id, class: 0, weight: ONE, size: 0, leaves: Vec::new() });
+    let share =
+        |id: u32| Line::Share(Share { id, class: 0, weight: ONE, size: 0, leaves: Vec::new(), covers: Vec::new() });
     let (lines, price) = ([share(0), share(1), share(2)], 1u64 << 48);
-    let claim = |lines: u64, prices: Vec<(u32, u64)>| Claim { lines, bound: 2, price, prices };
+    let claim = |lines: u64, prices: Vec<(u32, u64)>| Claim { lines, bound: 2, price, prices, components: false };
     let fine = case.file(&lines, &claim(3, vec![]));
     let text = String::from_utf8(fine.clone()).unwrap();
     let (last, header) = (text.lines().last().unwrap(), text.lines().next().unwrap());
@@ -173,7 +174,7 @@ fn one_change_is_refused_by_both() {
         assert_eq!(holds(&program, case, &file), proved, "{}", String::from_utf8_lossy(&file));
         proved
     };
-    let claim = |bound: u64, price: u64| Claim { lines: 0, bound, price, prices: Vec::new() };
+    let claim = |bound: u64, price: u64| Claim { lines: 0, bound, price, prices: Vec::new(), components: false };
     assert_eq!(case.truth().broken, 2);
     assert!(both(&case, shares(), claim(2, all)));
     assert!(!both(&case, shares(), claim(1, all)), "a bound that is too small");

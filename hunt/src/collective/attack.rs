@@ -85,6 +85,8 @@ impl FilePresenter<'_> {
             Ok(Some(Ok(told))) => told.is_some_and(|told| told.accepted()),
             // What is wrong with a header is wrong for both.
             Ok(Some(Err(_))) if !accepted => false,
+            // It has no rule for these, and says so.
+            Ok(Some(Err(problem))) if problem.contains("the verified checker knows no") => return None,
             Ok(Some(Err(problem))) | Err(problem) => {
                 return Some((Kind::Crash, format!("verified checker: {problem}")));
             }
@@ -211,7 +213,14 @@ pub fn proof(case: &Case, scope: &Scope, program: &CollectiveProgram) -> Result<
 fn tamper(file: &mut Vec<Value>, truth: &Worst, random: &mut Random) {
     let last = file.len() - 1;
     for _ in 0..1 + random.below(3) {
-        match random.below(9) {
+        match random.below(11) {
+            9 => file[last]["claim"]["components"] = json!(random.percent(80)),
+            10 if last > 1 => {
+                let at = 1 + random.below(last - 1);
+                if file[at].get("share").is_some() {
+                    cover(&mut file[at], random);
+                }
+            }
             0 | 1 => file[last]["claim"]["bound"] = json!(random.below(truth.broken + 1)),
             2 => file[last]["claim"]["price"] = json!(random.next() >> (16 + random.below(48))),
             3 => change(&mut file[last], random),
@@ -243,6 +252,20 @@ fn tamper(file: &mut Vec<Value>, truth: &Worst, random: &mut Random) {
     }
 }
 
+/// Takes part of the weight of a share line for a cover.
+fn cover(line: &mut Value, random: &mut Random) {
+    let weight = line["share"]["weight"].as_u64().unwrap_or(0) as usize;
+    let taken = random.pick(&[weight, weight / 2, random.below(weight + 1)]);
+    let made: std::collections::BTreeSet<(usize, usize)> =
+        (0..1 + random.below(3)).map(|_| (random.below(6), random.below(4))).collect();
+    line["share"]["weight"] = json!(weight - taken);
+    let cover = json!({ "weight": taken, "made": made });
+    match line["share"]["covers"].as_array_mut() {
+        Some(covers) => covers.push(cover),
+        None => line["share"]["covers"] = json!([cover]),
+    }
+}
+
 /// Files made up: shares of random nodes, improved on what the checker says that they show.
 fn forge(ring: &FilePresenter, own: &[Value], random: &mut Random, found: &mut Vec<Record>) {
     let sizes = Sizes::new(ring.case);
@@ -259,6 +282,9 @@ fn forge(ring: &FilePresenter, own: &[Value], random: &mut Random, found: &mut V
                 .collect();
             line["share"]["leaves"] = json!(leaves);
         }
+        if random.percent(40) {
+            cover(&mut line, random);
+        }
         line
     };
     let nodes = ring.case.nodes();
@@ -269,7 +295,10 @@ fn forge(ring: &FilePresenter, own: &[Value], random: &mut Random, found: &mut V
         }
     }
     let bound = ring.truth.broken.saturating_sub(1);
-    best.push(json!({ "claim": { "lines": 0, "bound": bound, "price": random.next() >> (16 + random.below(30)), "prices": [] } }));
+    best.push(
+        json!({ "claim": { "lines": 0, "bound": bound, "price": random.next() >> (16 + random.below(30)), "prices": [],
+        "components": random.percent(40) } }),
+    );
     let mut least = u64::MAX;
     for _ in 0..ROUNDS[1] {
         if stopped() {

@@ -248,9 +248,28 @@ impl Case {
                 };
                 leaves.push((class, leaf));
             }
-            lines.push(Line::Share(Share { id: n, class, weight, size, leaves }));
+            lines.push(Line::Share(Share { id: n, class, weight, size, leaves, covers: Vec::new() }));
         }
         lines
+    }
+
+    /// Takes part of the shares for covers of a few flips, some of which leave nothing.
+    pub fn cover(&self, random: &mut Random, lines: &mut [Line]) -> usize {
+        let mut covered = 0;
+        let permitted = self.world.permitted();
+        for line in lines {
+            let Line::Share(share) = line else { continue };
+            for _ in 0..random.below(3) {
+                let taken = random.below(share.weight as usize + 1) as u32;
+                let chance = [10, 30, 60][random.below(3)];
+                let made: Vec<(u32, u32)> =
+                    permitted.iter().copied().filter(|_| random.chance(chance)).take(3).collect();
+                share.weight -= taken;
+                share.covers.push(Cover { weight: taken, made });
+                covered += 1;
+            }
+        }
+        covered
     }
 
     /// Hints that prove a class without any flip: admissible, and of some use, under every budget.
@@ -283,7 +302,7 @@ impl Case {
         let prices = if random.chance(60) { priced } else { Vec::new() };
         let prices =
             prices.into_iter().map(|n| (n, [one / 2, one / 4, random.next() % one][random.below(3)])).collect();
-        Claim { lines: lines.len() as u64, bound, price, prices }
+        Claim { lines: lines.len() as u64, bound, price, prices, components: false }
     }
 
     pub fn file(&self, lines: &[Line], claim: &Claim) -> Vec<u8> {
