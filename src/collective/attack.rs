@@ -5,33 +5,11 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::collective::state::PerturbedGraph;
+use crate::number::random::SplitMix64;
 use crate::problem::Problem;
 use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::search::limits::Stop;
-
-/// The generator SplitMix64 with a fixed seed: the same numbers in every run.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        x ^ (x >> 31)
-    }
-
-    /// Below `count`, which is not 0.
-    fn below(&mut self, count: usize) -> usize {
-        (self.next() % count as u64) as usize
-    }
-
-    /// From 0 to 1.
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// A candidate in the queue, with the gain that it had when `tried` flips were made.
 #[derive(Clone, Copy)]
@@ -258,7 +236,7 @@ impl<'a> AttackSearch<'a> {
         for (at, flip) in self.candidates.iter().enumerate() {
             by_node.entry(flip.node).or_insert((at, at)).1 = at + 1;
         }
-        let mut random = SplitMix64(1);
+        let mut random = SplitMix64::new(1);
         let before = self.state.work();
         for swap in 0..swaps {
             let done = (swap as f64 / swaps as f64).max((self.state.work() - before) as f64 / WORK);

@@ -1,6 +1,7 @@
 //! The clock of a node, looked at in the midst of its work.
 
 use std::cell::Cell;
+use std::time::Instant;
 
 use crate::problem::limits::{Clock, Stop};
 
@@ -11,18 +12,25 @@ const BETWEEN: usize = 1 << 15;
 #[derive(Debug)]
 pub(crate) struct Pace {
     clock: Clock,
+    start: Instant,
     work: Cell<usize>,
     late: Cell<bool>,
 }
 
 impl Pace {
     pub(crate) fn new(clock: Clock) -> Pace {
-        Pace { clock, work: Cell::new(0), late: Cell::new(false) }
+        Pace { clock, start: Instant::now(), work: Cell::new(0), late: Cell::new(false) }
     }
 
     /// Never late.
     pub(crate) fn endless() -> Pace {
         Pace::new(Clock { deadline: None, stop: Stop::default() })
+    }
+
+    /// The share of the time that is over; 0 if there is no limit.
+    pub(crate) fn share(&self) -> f64 {
+        let whole = self.clock.deadline.map(|deadline| deadline.saturating_duration_since(self.start));
+        whole.map_or(0.0, |whole| self.start.elapsed().as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE))
     }
 
     /// Is it time to stop?

@@ -5,6 +5,7 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::carried::Carried;
+use crate::edges::changes::climb::Climb;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
 use crate::edges::changes::pairs::{Outcome, Pairs};
@@ -177,6 +178,10 @@ fn by_singles(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [K
     for list in &mut margins {
         list.sort_by(|x, y| x.1.total_cmp(&y.1).then(x.0.edge.cmp(&y.0.edge)));
     }
+    if matches!(asked.effort, Effort::Complete(_)) && stack.graph.batch().is_some() {
+        by_climbing(asked, menu, reference, known, course);
+        return;
+    }
     let mut order: Vec<usize> = (0..known.len()).collect();
     order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
     let root = ChangePath::default();
@@ -214,6 +219,28 @@ fn by_pairs(asked: &Asked, setting: Setting, reference: usize, known: &mut [Know
         }
         Outcome::Attacked(class, attack) => course.attack = Some((class, attack)),
         Outcome::Late => course.limit = true,
+    }
+}
+
+/// Several changes of a whole graph, by slopes and swaps.
+fn by_climbing(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [Known], course: &mut Course) {
+    let setting = Setting::new(asked.stack, asked.budget, asked.listed);
+    let start = ChangePath::default();
+    let whole = ChangeMenu::bare(setting, asked.node, &start);
+    let others: Vec<usize> = known.iter().map(|pair| pair.margin.class).collect();
+    for edges in Climb::new(menu, &whole, reference, &others, asked.pace).sets() {
+        let logits: Vec<Span> = asked.stack.spans(asked.node, &edges);
+        for pair in known.iter_mut() {
+            let class = pair.margin.class;
+            let judge = ChangeJudge { setting, target: asked.node, reference, other: class };
+            let found = margin(&logits, reference, class);
+            pair.margin.upper = pair.margin.upper.min(found.hi);
+            if let Some(attack) = judge.attack(&edges, found) {
+                pair.margin.upper = pair.margin.upper.min(attack.upper);
+                course.attack = Some((class, attack));
+                return;
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod balls;
 mod beside;
 pub(super) mod carried;
+mod climb;
 pub(crate) mod decide;
 mod entries;
 pub(super) mod flipped;
@@ -16,6 +17,8 @@ mod pairs;
 pub(crate) mod prices;
 mod quick;
 pub(super) mod search;
+mod sets;
+mod slopes;
 mod sorted;
 pub(super) mod span;
 pub(crate) mod stack;

@@ -1,26 +1,14 @@
 //! Two changes of a whole graph: what each does beside any other settles most pairs, the others are looked at one by one (docs/math.md §24.6).
 
-use std::collections::HashMap;
-
-use crate::edges::changes::beside::beside;
+use crate::edges::changes::beside::{Known, beside};
 use crate::edges::changes::menu::{ChangeMenu, EdgeFlip};
 use crate::edges::changes::search::{ChangeJudge, EVALUATION, margin};
+use crate::edges::changes::sets::{Head, Sets};
 use crate::edges::changes::span::{Span, down};
+use crate::edges::changes::trial::Floats;
 use crate::edges::judge::Attack;
 use crate::edges::search::Halt;
 use crate::problem::pace::Pace;
-
-/// Pairs of changes at one node that are looked at, at most: where there are more, a search may be over sooner.
-const MOST_SHARED: usize = 10_000;
-
-/// How many there are.
-fn shared(menu: &ChangeMenu) -> usize {
-    let mut at: HashMap<u32, usize> = HashMap::new();
-    for end in menu.flips.iter().flat_map(|flip| [flip.edge.0, flip.edge.1]) {
-        *at.entry(end).or_default() += 1;
-    }
-    at.into_iter().filter(|of| menu.cap(of.0) >= 2).map(|of| of.1 * (of.1 - 1) / 2).sum()
-}
 
 /// What is known of the pairs of a class.
 struct Class {
@@ -46,6 +34,26 @@ pub(crate) struct Pairs<'a> {
     reference: usize,
     pace: &'a Pace,
     classes: Vec<Class>,
+    floats: Floats<'a>,
+    heads: Vec<Head>,
+    /// The largest messages of each layer after single changes.
+    largest: Vec<f64>,
+}
+
+/// Sets in plain floats.
+struct Quick<'a> {
+    /// Margins of the graph as it is, rounded down.
+    base: Vec<f64>,
+    sets: Sets<'a>,
+}
+
+impl Quick<'_> {
+    /// Not above the margins after a set, if all of these are positive.
+    fn margins(&mut self, set: &[EdgeFlip]) -> Option<Vec<f64>> {
+        let changes = self.sets.least(set)?;
+        let margins: Vec<f64> = self.base.iter().zip(changes).map(|(base, change)| down(base + change)).collect();
+        margins.iter().all(|&margin| margin > 0.0).then_some(margins)
+    }
 }
 
 /// How it ended.
@@ -65,13 +73,15 @@ impl<'a> Pairs<'a> {
         others: &[usize],
         pace: &'a Pace,
     ) -> Option<Pairs<'a>> {
-        if menu.budget != 2 || menu.flips.is_empty() || shared(menu) > MOST_SHARED {
+        if menu.budget != 2 || menu.flips.is_empty() {
             return None;
         }
-        let beside = beside(menu, reference, others, pace)?;
+        let floats = Floats::new(menu)?;
+        let heads: Vec<Head> = others.iter().map(|&other| Head::new(menu, reference, other)).collect();
+        let Known { least, largest } = beside(&floats, &menu.flips, &heads, pace)?;
         let class = |(&class, beside)| Class { class, single: Vec::new(), beside, lower: f64::INFINITY };
-        let classes = others.iter().zip(beside).map(class).collect();
-        Some(Pairs { menu, reference, pace, classes })
+        let classes = others.iter().zip(least).map(class).collect();
+        Some(Pairs { menu, reference, pace, classes, floats, heads, largest })
     }
 
     pub(crate) fn decide(mut self) -> Outcome {
@@ -83,20 +93,36 @@ impl<'a> Pairs<'a> {
     }
 
     fn look(&mut self) -> Result<(), (usize, Halt)> {
-        self.set(&[])?;
+        let base = self.exactly(&[])?;
+        let (floats, heads) = (self.floats.clone(), std::mem::take(&mut self.heads));
+        let mut quick = Sets::new(&floats, &heads, &self.largest, 2).map(|sets| Quick { base, sets });
         for &flip in &self.menu.flips {
-            let margins = self.set(&[flip])?;
+            let margins = self.set(&mut quick, &[flip])?;
             self.classes.iter_mut().zip(margins).for_each(|(class, margin)| class.single.push(margin));
         }
-        self.with_shared_ends()?;
+        self.with_shared_ends(&mut quick)?;
         for at in 0..self.classes.len() {
-            self.apart(at)?;
+            self.apart(&mut quick, at)?;
         }
         Ok(())
     }
 
     /// One set of changes, for all classes.
-    fn set(&mut self, set: &[EdgeFlip]) -> Result<Vec<f64>, (usize, Halt)> {
+    fn set(&mut self, quick: &mut Option<Quick>, set: &[EdgeFlip]) -> Result<Vec<f64>, (usize, Halt)> {
+        if let Some(margins) = quick.as_mut().and_then(|quick| quick.margins(set)) {
+            if self.pace.is_late_for(EVALUATION / 8) {
+                return Err((self.reference, Halt::Limit));
+            }
+            for (class, margin) in self.classes.iter_mut().zip(&margins) {
+                class.lower = class.lower.min(*margin);
+            }
+            return Ok(margins);
+        }
+        self.exactly(set)
+    }
+
+    /// The same where plain floats are too far off.
+    fn exactly(&mut self, set: &[EdgeFlip]) -> Result<Vec<f64>, (usize, Halt)> {
         let ChangeMenu { setting, target, .. } = *self.menu;
         if self.pace.is_late_for(EVALUATION) {
             return Err((self.reference, Halt::Limit));
@@ -119,7 +145,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Two changes at one node.
-    fn with_shared_ends(&mut self) -> Result<(), (usize, Halt)> {
+    fn with_shared_ends(&mut self, quick: &mut Option<Quick>) -> Result<(), (usize, Halt)> {
         let flips = &self.menu.flips;
         let nodes = self.menu.setting.stack.graph.nodes_of(self.menu.target as usize);
         for node in nodes.map(|node| node as u32).filter(|&node| self.menu.cap(node) >= 2) {
@@ -128,7 +154,7 @@ impl<'a> Pairs<'a> {
             for (place, &x) in here.iter().enumerate() {
                 for &y in &here[..place] {
                     if self.menu.admits(&[x, y]) {
-                        self.set(&[x, y])?;
+                        self.set(quick, &[x, y])?;
                     }
                 }
             }
@@ -137,7 +163,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Pairs without a common end that bounds leave open for a class.
-    fn apart(&mut self, at: usize) -> Result<(), (usize, Halt)> {
+    fn apart(&mut self, quick: &mut Option<Quick>, at: usize) -> Result<(), (usize, Halt)> {
         let flips = &self.menu.flips;
         let class = &self.classes[at];
         let least = class.single.iter().copied().fold(f64::INFINITY, f64::min);
@@ -164,7 +190,7 @@ impl<'a> Pairs<'a> {
                 let [x, y] = [flips[x], flips[y]];
                 let apart = ![y.edge.0, y.edge.1].iter().any(|&end| end == x.edge.0 || end == x.edge.1);
                 if apart && self.menu.admits(&[x, y]) {
-                    self.set(&[x, y])?;
+                    self.set(quick, &[x, y])?;
                 }
             }
         }

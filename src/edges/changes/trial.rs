@@ -30,6 +30,7 @@ pub(crate) struct Term {
 }
 
 /// A graph that is classified, on the path, in floats. Nodes are counted from the first of the graph.
+#[derive(Clone)]
 pub(crate) struct Floats<'a> {
     pub(crate) stack: &'a Stack,
     pub(crate) first: u32,
@@ -249,13 +250,14 @@ impl<'a> Floats<'a> {
         Trial { levels }
     }
 
-    /// Not below the rounding error of a bound of `beside.rs`, for heads whose weights sum to this; `largest` is the largest message of each layer that was seen.
+    /// Not below the rounding error of a bound of `beside.rs` or `sets.rs`, for heads whose weights sum to this and so many changes; `largest` is the largest
+    /// message of each layer that was seen.
     ///
     /// Every number there is a sum of products of numbers of the layer below, at most so often and so large as is counted here; activations and ranges add
     /// at most four errors of a pre-activation. The result is doubled, for what is rounded here.
-    pub(crate) fn slack(&self, largest: &[f64], head: f64) -> f64 {
+    pub(crate) fn slack(&self, largest: &[f64], head: f64, budget: usize) -> f64 {
         let unit = 2.0 * f64::EPSILON;
-        let most = self.rows.iter().map(Vec::len).max().unwrap_or(0) as f64 + 3.0;
+        let most = (self.rows.iter().map(Vec::len).max().unwrap_or(0) + budget + 1) as f64;
         // Errors and sizes: of pre-activations, and of what a change does behind activations.
         let (mut off, mut size, mut change_off, mut change) = (0.0, 0.0, 0.0, 0.0);
         for (layer, terms) in self.terms.iter().enumerate() {

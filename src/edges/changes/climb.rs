@@ -1,0 +1,197 @@
+//! Attacks on a whole graph by several changes: the change that slopes say takes most, one after the other, then swaps
+//! as long as they help, from several starts (docs/math.md §24.7). What it finds is judged as every attack is.
+
+use crate::edges::budget::Edge;
+use crate::edges::changes::menu::{ChangeMenu, EdgeFlip};
+use crate::edges::changes::slopes::Plain;
+use crate::number::random::SplitMix64;
+use crate::problem::pace::Pace;
+
+/// Of the changes that slopes rank, so many are tried.
+const TRIED: usize = 12;
+
+/// Starts for a class: where all pairs are looked at anyway, where there are few changes, and where there are so many
+/// that bounds seldom decide.
+const FEW_STARTS: usize = 3;
+const STARTS: usize = 12;
+const MANY_STARTS: usize = 60;
+const MANY: usize = 200;
+
+/// No further start after this share of the time.
+const SHARE: f64 = 0.6;
+
+/// Classes that are started again: those with the smallest margins.
+const CLASSES: usize = 3;
+
+/// Rounds of swaps from one start.
+const SWEEPS: usize = 4;
+
+/// A climb for the classes of a graph.
+pub(crate) struct Climb<'a> {
+    /// Of single changes, and of all that may be made.
+    menu: &'a ChangeMenu<'a>,
+    whole: &'a ChangeMenu<'a>,
+    reference: usize,
+    others: &'a [usize],
+    pace: &'a Pace,
+    plain: Plain<'a>,
+    /// By class: the smallest margin that was seen, and its changes.
+    best: Vec<Summit>,
+    random: SplitMix64,
+}
+
+/// The best that was found for a class.
+#[derive(Clone)]
+struct Summit {
+    margin: f64,
+    set: Vec<EdgeFlip>,
+}
+
+/// Why a climb ended: changes that break the class as floats say, or the time.
+enum End {
+    Broken(Vec<EdgeFlip>),
+    Late,
+}
+
+impl<'a> Climb<'a> {
+    /// `menu` is one of single changes.
+    pub(crate) fn new(
+        menu: &'a ChangeMenu<'a>,
+        whole: &'a ChangeMenu<'a>,
+        reference: usize,
+        others: &'a [usize],
+        pace: &'a Pace,
+    ) -> Climb<'a> {
+        let plain = Plain::new(menu.setting.stack, menu.target);
+        let best = vec![Summit { margin: f64::INFINITY, set: Vec::new() }; others.len()];
+        let random = SplitMix64::new(u64::from(menu.target));
+        Climb { menu, whole, reference, others, pace, plain, best, random }
+    }
+
+    /// Sets of changes that break the class, as far as floats can tell; otherwise the best for each class.
+    pub(crate) fn sets(mut self) -> Vec<Vec<Edge>> {
+        if self.menu.flips.is_empty() {
+            return Vec::new();
+        }
+        let starts = match self.menu.flips.len() {
+            // All pairs are looked at where two changes of a graph are made.
+            _ if self.whole.budget == 2 => FEW_STARTS,
+            0..MANY => STARTS,
+            _ => MANY_STARTS,
+        };
+        let mut climb = || -> Result<(), End> {
+            for at in 0..self.others.len() {
+                self.from(at, Vec::new())?;
+            }
+            for _ in 1..starts {
+                if self.pace.share() > SHARE {
+                    break;
+                }
+                let mut order: Vec<usize> = (0..self.others.len()).collect();
+                order.sort_by(|&x, &y| self.best[x].margin.total_cmp(&self.best[y].margin));
+                for &at in order.iter().take(CLASSES) {
+                    let mut set = self.best[at].set.clone();
+                    for _ in 0..set.len().div_ceil(2) {
+                        set.swap_remove(self.random.below(set.len()));
+                    }
+                    let any = self.menu.flips[self.random.below(self.menu.flips.len())];
+                    if set.len() + 1 < self.whole.budget && !set.contains(&any) {
+                        set.push(any);
+                        if !self.whole.admits(&set) {
+                            set.pop();
+                        }
+                    }
+                    self.from(at, set)?;
+                }
+            }
+            Ok(())
+        };
+        match climb() {
+            Err(End::Broken(set)) => vec![self.whole.with(&set)],
+            _ => self.best.iter().map(|best| self.whole.with(&best.set)).collect(),
+        }
+    }
+
+    /// Climbs from a set.
+    fn from(&mut self, at: usize, start: Vec<EdgeFlip>) -> Result<(), End> {
+        let mut now = Summit { margin: self.margin(at, &start)?, set: start };
+        while now.set.len() < self.whole.budget {
+            match self.better(at, &now.set, f64::INFINITY)? {
+                Some(next) => now = next,
+                None => break,
+            }
+        }
+        for _ in 0..SWEEPS {
+            let before = now.margin;
+            for place in 0..now.set.len() {
+                let mut rest = now.set.clone();
+                rest.remove(place);
+                if let Some(next) = self.better(at, &rest, now.margin)? {
+                    now = next;
+                }
+            }
+            if now.margin >= before {
+                break;
+            }
+        }
+        if now.margin < self.best[at].margin {
+            self.best[at] = now;
+        }
+        Ok(())
+    }
+
+    /// The set with one change more of those that are tried whose margin is smallest, if it is below a number.
+    fn better(&mut self, at: usize, set: &[EdgeFlip], below: f64) -> Result<Option<Summit>, End> {
+        self.margin(at, set)?;
+        let changes = &self.menu.flips;
+        let effects = self.effects(at, set);
+        let mut order: Vec<usize> = (0..effects.len()).collect();
+        let few = (8 * TRIED).min(order.len());
+        let by_effect = |x: &usize, y: &usize| effects[*x].total_cmp(&effects[*y]).then(x.cmp(y));
+        if few < order.len() {
+            order.select_nth_unstable_by(few, by_effect);
+            order.truncate(few);
+        }
+        order.sort_by(by_effect);
+        let mut best: Option<Summit> = None;
+        let mut larger = set.to_vec();
+        let mut tried = 0;
+        for place in order {
+            let flip = changes[place];
+            larger.push(flip);
+            if !set.contains(&flip) && self.whole.admits(&larger) {
+                let margin = self.margin(at, &larger)?;
+                if margin < best.as_ref().map_or(below, |best| best.margin) {
+                    best = Some(Summit { margin, set: larger.clone() });
+                }
+                tried += 1;
+            }
+            larger.pop();
+            if tried == TRIED {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    fn effects(&mut self, at: usize, set: &[EdgeFlip]) -> Vec<f64> {
+        set.iter().for_each(|flip| self.plain.toggle(flip.edge));
+        let effects = self.plain.effects(self.reference, self.others[at], &self.menu.flips);
+        set.iter().for_each(|flip| self.plain.toggle(flip.edge));
+        effects
+    }
+
+    /// The margin over a class after a set of changes.
+    fn margin(&mut self, at: usize, set: &[EdgeFlip]) -> Result<f64, End> {
+        if self.pace.is_late_for(self.plain.work()) {
+            return Err(End::Late);
+        }
+        set.iter().for_each(|flip| self.plain.toggle(flip.edge));
+        let (reference, others) = (self.reference, self.others);
+        let logits = self.plain.logits();
+        let margin = logits[reference] - logits[others[at]];
+        let broken = others.iter().any(|&other| logits[reference] - logits[other] < 0.0);
+        set.iter().for_each(|flip| self.plain.toggle(flip.edge));
+        if broken { Err(End::Broken(set.to_vec())) } else { Ok(margin) }
+    }
+}
