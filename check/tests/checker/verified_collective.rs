@@ -164,7 +164,8 @@ fn a_file_out_of_order_is_accepted_by_neither() {
 fn one_change_is_refused_by_both() {
     let Some(program) = program() else { return };
     let mut case = alone(3, 1.0, &[1.0, 1.0], 2, 1);
-    let share = |id: u32, weight: u32, size: u32| Share { id, class: 0, weight, size, leaves: Vec::new() };
+    let share =
+        |id: u32, weight: u32, size: u32| Share { id, class: 0, weight, size, covers: vec![], leaves: Vec::new() };
     let shares = || vec![share(0, ONE, 0), share(1, 0, ONE), share(2, ONE / 2, ONE / 2)];
     let all = 1u64 << 48;
     let both = |case: &Case, shares: Vec<Share>, claim: Claim| {

@@ -255,7 +255,8 @@ fn tamper(file: &mut Vec<Value>, truth: &Worst, random: &mut Random) {
 /// Takes part of the weight of a share line for a cover.
 fn cover(line: &mut Value, random: &mut Random) {
     let weight = line["share"]["weight"].as_u64().unwrap_or(0) as usize;
-    let taken = random.pick(&[weight, weight / 2, random.below(weight + 1)]);
+    let some = random.below(weight + 1);
+    let taken = random.pick(&[weight, weight / 2, some]);
     let made: std::collections::BTreeSet<(usize, usize)> =
         (0..1 + random.below(3)).map(|_| (random.below(6), random.below(4))).collect();
     line["share"]["weight"] = json!(weight - taken);

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use gcnproof_check::collective::format::{Claim, Header, Leaf, Line, Share, VERSION};
+use gcnproof_check::collective::format::{Claim, Cover, Header, Leaf, Line, Share, VERSION};
 use gcnproof_check::format::{Claim as NodeClaim, ClassProof, Convention, Direction, Local, NodeProof, Step};
 use gcnproof_check::{Checker, Options, Statement, Summary, check};
 use gcnproof_files::LayerFile;
