@@ -80,6 +80,15 @@ impl Relaxed {
         }
     }
 
+    /// The objective of a network without hidden layers, which is known at the anchor: nothing is relaxed.
+    pub(crate) fn linear(&mut self, backward: &Backward, anchor: Enclosure) {
+        self.clear();
+        self.base = Account::default();
+        self.base.add(anchor.value);
+        self.base.allow(anchor.error);
+        self.centre.extend_from_slice(backward.coefficients().0);
+    }
+
     /// The relaxation with any slopes: `slope` gives that of every undecided unit, by its place in the slice and its
     /// coefficient.
     pub fn sloped(&mut self, backward: &Backward, hidden: &Hidden, slope: impl Fn(usize, f64) -> f64) {

@@ -188,7 +188,7 @@ impl Certifier {
             self.list_few(self.settings.listing, &mut pairs, workspace);
             cost = self.list_instead_of_search(&clock, &mut pairs, workspace);
         }
-        if self.network().depth() > 2 {
+        if !self.is_additive() {
             cost.add(self.search(&clock, &mut pairs, workspace));
         } else if minimizing {
             self.minimize_linear(&mut pairs, workspace);
@@ -298,7 +298,13 @@ impl Certifier {
         self.prepared.exact(slice, exact).until(watch).lower_bound(self.budget(), objective, &lines)
     }
 
-    /// A linear model has nothing to relax: its exact bound is attained.
+    /// Is a margin the sum of what single flips change, whichever of them are made? Not with hidden units, nor where a flip changes a
+    /// whole row or rules out others.
+    pub(super) fn is_additive(&self) -> bool {
+        self.network().depth() == 2 && !self.graph().normalisation().is_some() && !self.budget().has_categories()
+    }
+
+    /// Where margins are additive nothing is relaxed: the exact bound is attained.
     pub(super) fn minimize_linear(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         for at in 0..pairs.len() {
             let objective = pairs.objective(at);

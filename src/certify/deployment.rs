@@ -194,9 +194,9 @@ impl Certifier {
     /// Searches for such a perturbation, or shows that there is none. A search that was asked for goes on to the least margin, unless that
     /// is far from minus the error of the best perturbation alone.
     fn undercut(&self, at: usize, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) {
-        let (linear, complete) = (self.network().depth() == 2, self.settings.effort.limits().is_some());
-        pairs.minimizing = linear || complete;
-        if linear {
+        let (additive, complete) = (self.is_additive(), self.settings.effort.limits().is_some());
+        pairs.minimizing = additive || complete;
+        if additive {
             return self.minimize_linear(pairs, workspace);
         }
         if complete {

@@ -9,6 +9,7 @@ use crate::problem::rows::Move;
 
 use super::branch_bounds::anchor;
 use super::finish::{follow_attack, split_on};
+use super::linear::price_linear;
 use super::local;
 use super::pair::Pairs;
 use super::pair_search::{Cost, GIVEN_UP, PairSearch, SearchTask};
@@ -112,6 +113,8 @@ impl BranchEvaluator for PairSearch<'_, '_> {
         }
         let found = if let Some(flip) = follow_attack(self, branch) {
             split_on(branch, branch.bound, flip)
+        } else if prepared.network().depth() == 2 {
+            price_linear(self, branch, made)
         } else {
             match anchor(self, branch) {
                 Some(true) => price(self, branch, made, global),

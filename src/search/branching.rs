@@ -23,7 +23,7 @@ const FEW: usize = 2048;
 pub(super) const SPREAD: f64 = 0.01;
 
 /// The same before flips.
-const LEAST_SPREAD: f64 = 1e-6;
+pub(super) const LEAST_SPREAD: f64 = 1e-6;
 
 /// Branches of a tree before that is considered.
 const PATIENCE: usize = 64;
@@ -131,7 +131,7 @@ fn is_free(search: &PairSearch, branch: &Branch, flip: Flip) -> bool {
 }
 
 /// The flip that is still possible and can change most; none if the rest changes nothing.
-fn any_flip(search: &PairSearch, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
+pub(super) fn any_flip(search: &PairSearch, branch: &Branch, nodes: &[u32]) -> Option<Flip> {
     let attributes = search.prepared.attributes();
     // An attribute without weights changes all entries of a normalised row.
     let rows = search.prepared.graph().normalisation().is_some();

@@ -53,15 +53,9 @@ pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weigh
         let Some((exact, selected)) = exact_bound(search, branch, multipliers, single) else {
             continue;
         };
-        let exceeds = exact > Dyadic::from_f64(search.pair().goal());
-        let closes = match (search.goal, &search.pair().attack.exact) {
-            (SearchGoal::Decide, _) => exceeds,
-            (_, Some(best)) => exact >= *best,
-            _ => false,
-        };
-        if closes {
+        if closes(search, &exact) {
             let class = search.pair().class;
-            if exceeds {
+            if exact > Dyadic::from_f64(search.pair().goal()) {
                 record_exact_leaf(search, branch, class, multipliers);
             }
             return Some(BranchResult::Closed { bound: exact.floor_f64(), proved: true });
@@ -84,6 +78,15 @@ pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weigh
         warm_start,
         envelope: inherited_envelope(search, branch),
     })
+}
+
+/// Does an exact bound close a branch? The margin of the best perturbation is known exactly where the minimum is searched for.
+pub(super) fn closes(search: &PairSearch, exact: &Dyadic) -> bool {
+    match (search.goal, &search.pair().attack.exact) {
+        (SearchGoal::Decide, _) => *exact > Dyadic::from_f64(search.pair().goal()),
+        (_, Some(best)) => exact >= best,
+        _ => false,
+    }
 }
 
 /// Closes a branch whose bound is attained by a single perturbation, if that perturbation is not what the search is

@@ -8,6 +8,7 @@ mod column_generation;
 mod cuts;
 mod finish;
 pub mod layered;
+mod linear;
 pub(crate) mod listing;
 pub(crate) mod local;
 pub mod master;

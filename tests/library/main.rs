@@ -10,6 +10,7 @@ mod edges;
 mod front_door;
 mod hand_solved;
 mod normalised;
+mod one_layer;
 mod proofs;
 mod pyg;
 mod radii;

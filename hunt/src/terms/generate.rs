@@ -203,7 +203,8 @@ pub(super) fn network(base: &Case, classes: usize, numbers: Numbers, random: &mu
         Numbers::Float32 => random.percent(65).then(|| random.pick(&plain)),
     };
     let same = random.percent(70).then(|| style(random));
-    let count = 1 + random.below(4);
+    // Hidden layers; the profiles of executions need one.
+    let count = if numbers == Numbers::Any { random.below(5) } else { 1 + random.below(4) };
     let width = 1 + random.below(3);
     let zeros = random.pick(&[0, 0, 20, 50]);
     // Few operators, so that terms with the same one are common.
