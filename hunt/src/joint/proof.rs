@@ -79,6 +79,10 @@ impl<'a> Second<'a> {
             EdgeAnswer::Rejected if accepted => {
                 Some((Kind::Disagreement, "accepted, but not by the verified checker".into()))
             }
+            EdgeAnswer::Shown(_) => {
+                Counts::add(&self.counts.confirmed, 1);
+                None
+            }
             _ => None,
         })
     }
