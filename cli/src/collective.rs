@@ -70,7 +70,7 @@ pub struct Collective {
     swaps: Option<usize>,
     /// Write a proof of every bound into this folder, one file Q-N.jsonl for each budget (check/FORMAT-COLLECTIVE.md);
     /// FOLDER/Q-N.jsonl.zst compresses them
-    #[arg(long, value_name = "FOLDER", help_heading = "Output", group = "written", conflicts_with = "rows")]
+    #[arg(long, value_name = "FOLDER", help_heading = "Output", group = "written")]
     proofs: Option<PathBuf>,
     #[command(flatten)]
     run: RunArguments,
@@ -90,6 +90,8 @@ enum RowChoice {
     Count,
     /// And what every single flip can do to each node
     All,
+    /// What every single flip can do to each node, and nothing else: with --proofs, files that `check --verified` takes
+    Weights,
 }
 
 impl Collective {
@@ -101,6 +103,12 @@ impl Collective {
                 help =
                     "leave one of them out: radii say what single nodes withstand, and nothing is left to search for",
                 "--radii and {option} contradict each other"
+            ));
+        }
+        if self.rows == RowChoice::Count && self.proofs.is_some() {
+            return Err(miette!(
+                help = "leave --rows out, or give `--rows weights`, of which `check --verified` knows the proofs",
+                "--proofs and --rows count contradict each other: no proof states counts"
             ));
         }
         let (graph, network, identity) = self.input.read().map_err(|report| only_flips("collective", report))?;
@@ -118,7 +126,11 @@ impl Collective {
             nodes: self.nodes.as_deref().map(|list| lists::nodes(Some(list), &graph)).transpose()?,
             class: if self.class == Counted::Labels { Class::Labels } else { Class::Predicted },
             radii: self.radii.as_deref().map(KnownRadii::read).transpose()?,
-            rows: if self.rows == RowChoice::Count { Rows::Count } else { Rows::All },
+            rows: match self.rows {
+                RowChoice::Count => Rows::Count,
+                RowChoice::All => Rows::All,
+                RowChoice::Weights => Rows::Weights,
+            },
             solver: self.solver.proposer()?,
             effort: self.search.effort(),
             effort_record: self.search.record(),

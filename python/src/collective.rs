@@ -93,10 +93,15 @@ pub fn collective<'py>(
     let rows = match curve.rows.as_str() {
         "all" => BoundRows::All,
         "count" if files.proofs.is_some() => {
-            return Err(wrong(py, "rows='count' with proofs", "proofs choose what the bound rests on: leave rows out"));
+            return Err(wrong(
+                py,
+                "rows='count' with proofs",
+                "no proof states counts: leave rows out, or give 'weights'",
+            ));
         }
         "count" => BoundRows::Count,
-        other => return Err(wrong(py, &format!("rows={other:?}"), "give 'all' or 'count'")),
+        "weights" => BoundRows::Weights,
+        other => return Err(wrong(py, &format!("rows={other:?}"), "give 'all', 'count' or 'weights'")),
     };
     let solver = match curve.solver.as_str() {
         "own" => Solver::Own,

@@ -178,7 +178,8 @@ impl<'a> Collective<'a> {
     /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those
     /// that `proved` names are taken as such.
     pub fn provable(&self, global: usize, before: &[Flip], proved: &BTreeSet<usize>) -> Option<Outcome> {
-        let settings = Settings { rows: Rows::Provable, listed: 0, ..self.settings.clone() };
+        let rows = if self.settings.rows == Rows::Weights { Rows::Weights } else { Rows::Provable };
+        let settings = Settings { rows, listed: 0, ..self.settings.clone() };
         let provable = Collective { settings, stop: self.stop.clone(), ..*self };
         provable.with_safe(global, before, |node| proved.contains(&node))
     }
@@ -270,8 +271,8 @@ impl<'a> Collective<'a> {
         let Generated { kinds, covers, program, solution } = generated;
         outcome.bound = solution.value.floor().min(programmed.len()) + always.len();
         outcome.prices = prices(&program, &solution.multipliers);
-        // The known program of counts is rounded as a whole.
-        if rows != Rows::Count {
+        // Other programs are rounded as a whole.
+        if rows.are_sharpened() {
             let nodes: Vec<usize> = bases.iter().map(|(base, _)| base.node).collect();
             let of = components(prepared.network(), graph.node_count());
             let rounded = |price: u64| {

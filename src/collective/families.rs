@@ -38,6 +38,15 @@ pub enum Rows {
     All,
     /// Those of its weights and covers of them: what a proof can state.
     Provable,
+    /// Those of its weights alone, rounded as a whole: what the verified checker knows.
+    Weights,
+}
+
+impl Rows {
+    /// Are fractional attacks cut down by covers, and components rounded by themselves?
+    pub(crate) fn are_sharpened(self) -> bool {
+        matches!(self, Rows::All | Rows::Provable)
+    }
 }
 
 /// The inequalities of one node: each holds for every perturbation that breaks it.

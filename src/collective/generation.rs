@@ -106,7 +106,7 @@ impl<'a> ColumnGeneration<'a> {
 
     /// A better bound, by rows that cut fractional attacks down.
     pub(crate) fn improve(mut self, best: Generated) -> Generated {
-        if self.settings.rows == Rows::Count || self.settings.covers == 0 || self.stop.is_set() {
+        if !self.settings.rows.are_sharpened() || self.settings.covers == 0 || self.stop.is_set() {
             return best;
         }
         self.forget(&best);
