@@ -88,8 +88,10 @@ def kinds_of_attributes():
         yield graph, gcnproof.Network(layers), attack
 
 
+@pytest.mark.filterwarnings("ignore:.*divided by their sums:gcnproof.GcnproofWarning")
 def test_workers_read_the_graph_and_the_network_of_the_driver(tmp_path):
     """What travels, and the work of a worker, without a cluster."""
+    shown = 0
     for graph, network, attack in kinds_of_attributes():
         subject = gcnproof.selection.Subject.of(network, graph, None, attack)
         graph = subject.graph
@@ -103,7 +105,10 @@ def test_workers_read_the_graph_and_the_network_of_the_driver(tmp_path):
         found = gcnproof.Results(*gathering.finish(), graph)
         whole = gcnproof.certify(network, graph, attack, complete=True, progress=False)
         assert rows(found) == rows(whole) and found.run == whole.run
-        assert gcnproof.check(network, graph, proofs, attack, nodes=found.node[found.robust], progress=False)
+        robust = found.node[found.robust]
+        shown += len(robust)
+        assert not len(robust) or gcnproof.check(network, graph, proofs, attack, nodes=robust, progress=False)
+    assert shown > 0
 
 
 def test_rows_are_those_of_one_process(cluster, cora, standard, local, tmp_path):
