@@ -168,7 +168,7 @@ impl Certify {
         refuse_logits(part.as_ref(), &self.logits)?;
         self.logits.insist(&graph, &network)?;
         let (budget, budget_record) = self.local.budget_of(&graph, part.as_ref(), global)?;
-        let budget = self.ranges.of(&graph, budget)?;
+        let budget = self.ranges.of(&graph, part.as_ref(), budget)?;
         let budget_record = budget_record.with_ranges(&budget);
         let nodes = input::asked(&ids, self.nodes.as_deref(), &graph, part.as_ref())?;
         let labelled = ids.labelled(self.labelled.as_deref(), &graph)?;

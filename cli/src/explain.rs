@@ -112,7 +112,7 @@ impl Explain {
         }
         let (budget, record) = self.local.budget(&graph, self.global)?;
         let record = record.with_global(self.global);
-        let budget = self.ranges.of(&graph, budget)?;
+        let budget = self.ranges.of(&graph, None, budget)?;
         if self.ranges.wanted() {
             let record = record.with_ranges(&budget);
             return self.execute_ranges(

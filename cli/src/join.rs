@@ -113,7 +113,10 @@ impl Join {
             Description::Radius(_) => self.write(&all, RadiusRecord::SCHEMA, |row: &RadiusRecord| row.node),
             Description::Certify(run) => {
                 let exact_margins = run.effort.is_some_and(|effort| effort.exact_margins);
-                let schema = NodeRecord::schema(exact_margins, run.deployed.is_some());
+                let schema = match run.budget.ranges {
+                    Some(_) => NodeRecord::ranged_schema(run.deployed.is_some()),
+                    None => NodeRecord::schema(exact_margins, run.deployed.is_some()),
+                };
                 self.write(&all, schema, |row: &NodeRecord| row.node)
             }
             _ => self.write(&all, NodeRecord::SCHEMA, |row: &NodeRecord| row.node),
@@ -168,7 +171,9 @@ impl Join {
         // Parts that are alike have the same digest: then the rows that a file is about tell which one it is of.
         let mut left: Vec<(String, PartFile)> = Vec::new();
         for path in part_files(folder)? {
-            if let (graph, Some(part)) = read_graph_or_part(&path, &GraphOptions::default())? {
+            if let (graph, Some(part)) =
+                read_graph_or_part(&path, &GraphOptions { real: true, ..GraphOptions::default() })?
+            {
                 left.push((graph.digest, part));
             }
         }

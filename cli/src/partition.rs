@@ -12,7 +12,7 @@ use gcnproof_run::run::{check_no_file, make_folder};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde_json::json;
 
-use super::input::{FileArguments, Paths, fit};
+use super::input::{FileArguments, GraphArguments, Paths, fit};
 use super::run::Format;
 
 /// Cut a graph into parts: each a graph file with the nodes that it answers for and all that these depend on.
@@ -54,7 +54,8 @@ pub struct Partition {
 impl Partition {
     /// Runs the command. Returns the exit code.
     pub fn execute(self) -> Result<u8> {
-        let graph = self.files.options.read(&self.graph)?;
+        // Parts have the numbers that the graph has; whether these may be moved is asked of each part.
+        let graph = GraphArguments { real: true, ..self.files.options.clone() }.read(&self.graph)?;
         if graph.batch().is_some() {
             return Err(miette!(
                 help = "certify the file as it is, or save some of its graphs as a file of their own",
@@ -66,13 +67,6 @@ impl Partition {
             (Some(model), _) => self.hops_of(model, &graph)?,
             (None, hops) => hops.unwrap_or_default().into(),
         };
-        if graph.categories().is_some() {
-            return Err(miette!(
-                help = "certify the whole graph",
-                "{}: its attributes are categories (`attr_groups`), and parts of such graphs are not certified",
-                self.graph.display()
-            ));
-        }
         let (count, nodes) = (self.parts as usize, graph.node_count());
         if count > nodes {
             return Err(miette!(

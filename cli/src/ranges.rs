@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gcnproof::{Budget, Graph, RangeError, Ranges};
-use gcnproof_files::read_array;
+use gcnproof_files::{PartFile, read_array};
 use miette::{Result, miette};
 
 /// The values that attributes may get, where they are not flipped.
@@ -42,11 +42,17 @@ impl RangeArguments {
     ///
     /// # Errors
     /// If they are not those of the graph.
-    pub fn of(&self, graph: &Graph, budget: Budget) -> Result<Budget> {
+    pub fn of(&self, graph: &Graph, part: Option<&PartFile>, budget: Budget) -> Result<Budget> {
         let (option, ranges) = match (self.epsilon, self.ranges.as_deref()) {
             (None, None) => return Ok(budget),
             (Some(radius), _) => ("--epsilon".into(), Ranges::Ball(radius)),
             (None, Some(word)) if word.as_os_str().eq_ignore_ascii_case("observed") => {
+                if part.is_some_and(|part| part.observed.is_none()) {
+                    return Err(miette!(
+                        help = "write the parts again with `gcnproof partition`",
+                        "--ranges observed: this part does not say which values attributes have in the whole graph"
+                    ));
+                }
                 ("--ranges observed".into(), Ranges::observed(graph))
             }
             (None, Some(path)) => (format!("--ranges {}", path.display()), limits(path)?),

@@ -110,7 +110,7 @@ impl Validate {
         let input = Input { graph, model, files: self.files.clone() };
         let (graph, network, identity) = if self.ranges.wanted() { input.read_real()? } else { input.read()? };
         let (budget, _) = self.local.budget(&graph, global)?;
-        let budget = self.ranges.of(&graph, budget)?;
+        let budget = self.ranges.of(&graph, None, budget)?;
         let validation = Validation {
             graph: &graph,
             network: &network,

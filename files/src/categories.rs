@@ -28,6 +28,8 @@ pub struct Categories {
     pub groups: Vec<Option<u32>>,
     changes: Vec<CategoryChange>,
     group_count: usize,
+    /// Of a part of a graph: does some row of the whole graph have none of the group?
+    lacked: Option<Vec<bool>>,
     /// What each row has of each group.
     current: Vec<Option<u32>>,
 }
@@ -38,6 +40,18 @@ impl Categories {
     /// # Errors
     /// What is wrong with the groups, or the row that has two categories of one, with a remedy.
     pub fn new(attributes: &Pattern, stated: &[i64]) -> Result<Categories, (String, String)> {
+        Categories::of_part(attributes, stated, None)
+    }
+
+    /// The same of a part of a graph; `lacked` says for each group whether some row of the whole graph has none of it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), or if a row has none of a group of which all have one.
+    pub fn of_part(
+        attributes: &Pattern,
+        stated: &[i64],
+        lacked: Option<Vec<bool>>,
+    ) -> Result<Categories, (String, String)> {
         if stated.len() != attributes.columns {
             return Err((
                 format!("has {} numbers, but there are {} attributes", stated.len(), attributes.columns),
@@ -73,11 +87,21 @@ impl Categories {
                 *place = Some(attribute);
             }
         }
+        let seen = |group: usize| (0..attributes.rows).any(|row| current[row * group_count + group].is_none());
+        let contradicted = |lacked: &Vec<bool>| {
+            lacked.len() != group_count || (0..group_count).any(|group| !lacked[group] && seen(group))
+        };
+        if lacked.as_ref().is_some_and(contradicted) {
+            return Err((
+                "and `attr_lacked` contradict each other".into(),
+                "write the parts again with `gcnproof partition`".into(),
+            ));
+        }
         let mut changes = Vec::new();
         for group in 0..group_count {
             let member = |&(_, of): &(usize, &Option<u32>)| *of == Some(group as u32);
             let members = groups.iter().enumerate().filter(member).map(|(attribute, _)| Some(attribute as u32));
-            let empty = (0..attributes.rows).any(|row| current[row * group_count + group].is_none());
+            let empty = lacked.as_ref().map_or_else(|| seen(group), |lacked| lacked[group]);
             let all: Vec<Option<u32>> = empty.then_some(None).into_iter().chain(members).collect();
             if all.len().saturating_mul(all.len()) > MOST_CHANGES - changes.len() {
                 return Err((
@@ -90,7 +114,7 @@ impl Categories {
                 changes.extend(others.map(|&new| CategoryChange { group: group as u32, old, new }));
             }
         }
-        Ok(Categories { groups, changes, group_count, current })
+        Ok(Categories { groups, changes, group_count, lacked, current })
     }
 
     /// Attributes of the file; changes have the numbers from there on.
@@ -103,6 +127,29 @@ impl Categories {
     #[must_use]
     pub fn group_count(&self) -> usize {
         self.group_count
+    }
+
+    /// The same of these rows, as a part of the graph.
+    #[must_use]
+    pub fn selected(&self, rows: &[u32]) -> Categories {
+        let of_row = |&row: &u32| &self.current[row as usize * self.group_count..][..self.group_count];
+        let current = rows.iter().flat_map(of_row).copied().collect();
+        Categories { lacked: Some(self.lacked()), current, ..self.clone() }
+    }
+
+    /// Of a part of a graph: for each group, whether some row of the whole graph has none of it.
+    #[must_use]
+    pub fn stated_lacked(&self) -> Option<&[bool]> {
+        self.lacked.as_deref()
+    }
+
+    /// For each group, whether some row has none of it; of a part of a graph, some row of the whole.
+    #[must_use]
+    pub fn lacked(&self) -> Vec<bool> {
+        let mut lacked = vec![false; self.group_count];
+        let without = self.changes.iter().filter(|change| change.old.is_none());
+        without.for_each(|change| lacked[change.group as usize] = true);
+        lacked
     }
 
     /// The rows that have none of some group, rising.

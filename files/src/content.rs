@@ -53,7 +53,8 @@ pub struct GraphFile {
     /// If rows are normalised, the first bytes are `gcnproof-graph-v2\n` and the bits of an entry, 32 or 64, as u64; the rest
     /// is the same. If attributes have groups, the first bytes are `gcnproof-graph-v3\n`, the number of attributes of the file,
     /// and for each of them the number of its group as u64 (2^64 - 1 if it is in none), groups being numbered in the order of
-    /// their numbers in the file.
+    /// their numbers in the file. Of a part of such a graph, the first bytes are `gcnproof-graph-v5\n`, and behind the numbers of
+    /// groups stands for each group, as u64, 1 if some row of the whole graph has none of it, else 0.
     ///
     /// If attributes are numbers, the first bytes are `gcnproof-graph-v4\n`; D is their number, and after the offsets and column
     /// ids of those that are not 0 come the numbers as f64 bits.

@@ -19,9 +19,12 @@ pub(crate) fn graph(graph: &GraphFile) -> String {
     }
     let mut seal = match (graph.normalisation, &graph.categories) {
         (_, Some(categories)) => {
-            let mut seal = Seal::new(b"gcnproof-graph-v3\n");
+            let lacked = categories.stated_lacked();
+            let mut seal = Seal::new(if lacked.is_some() { b"gcnproof-graph-v5\n" } else { b"gcnproof-graph-v3\n" });
             seal.number(categories.attributes() as u64);
             categories.groups.iter().for_each(|group| seal.number(group.map_or(u64::MAX, u64::from)));
+            // Of a part of a graph: what its rows do not say.
+            lacked.unwrap_or_default().iter().for_each(|&lacked| seal.number(u64::from(lacked)));
             seal
         }
         (Normalisation::None, None) => Seal::new(b"gcnproof-graph-v1\n"),

@@ -38,13 +38,21 @@ impl GraphFile {
     /// # Errors
     /// What is wrong with the groups, and the remedy.
     pub fn grouped(self, groups: &[i64]) -> Result<GraphFile, (String, String)> {
+        self.grouped_part(groups, None)
+    }
+
+    /// The same of a part of a graph; `lacked` says for each group whether some row of the whole graph has none of it.
+    ///
+    /// # Errors
+    /// As [`grouped`](Self::grouped).
+    pub fn grouped_part(self, groups: &[i64], lacked: Option<Vec<bool>>) -> Result<GraphFile, (String, String)> {
         if self.normalisation.is_some() {
             return Err((
                 "is given for attributes that are divided by the sums of their rows".into(),
                 "save them as zeros and ones, or leave it out".into(),
             ));
         }
-        let categories = Categories::new(&self.attributes, groups)?;
+        let categories = Categories::of_part(&self.attributes, groups, lacked)?;
         let attribute_names = Some(categories.names(self.attribute_names));
         let columns = categories.attributes() + categories.changes().len();
         let attributes = Pattern { columns, ..self.attributes };
@@ -216,8 +224,9 @@ fn from_archive(name: &str, archive: Archive, options: &GraphOptions) -> Result<
             },
         });
     }
-    let found = part::read(name, &mut reader, adjacency.rows)?;
+    let found = part::read(name, &mut reader, adjacency.rows, columns)?;
     let groups = reader.groups()?;
+    let lacked = reader.optional_integers("attr_lacked")?;
     reader.note_unused()?;
     let graph = GraphFile {
         digest: String::new(),
@@ -246,13 +255,15 @@ fn from_archive(name: &str, archive: Archive, options: &GraphOptions) -> Result<
             "save them as zeros and ones, or leave it out".into(),
         )));
     }
-    if found.is_some() {
+    // Whether a row of a part may lose its category depends on the rows of the whole graph.
+    if found.is_some() != lacked.is_some() {
         return Err(wrong((
-            "is given for a part of a graph".into(),
-            "categories are decided on whole graphs: give the whole graph, or leave it out".into(),
+            "and `attr_lacked` belong together in a part of a graph, and there alone".into(),
+            "write the parts again with `gcnproof partition`".into(),
         )));
     }
-    let mut graph = graph.grouped(&groups).map_err(wrong)?;
+    let lacked = lacked.map(|lacked| lacked.iter().map(|&lacked| lacked != 0).collect());
+    let mut graph = graph.grouped_part(&groups, lacked).map_err(wrong)?;
     let count = graph.categories.as_ref().map_or(0, |categories| categories.group_count());
     let kinds = if count == 1 {
         "one group of one-hot attributes".into()

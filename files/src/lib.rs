@@ -78,7 +78,7 @@ pub use logits::read_logits;
 pub use matrix::{parse_matrix, read_array, read_matrix};
 pub use model::{ModelOptions, describe_model, parse_model, parse_model_with, read_model, read_model_with};
 pub use normalisation::Normalisation;
-pub use part::{GraphOrPart, LongestRows, PartFile, is_part};
+pub use part::{GraphOrPart, LongestRows, Observed, PartFile, is_part};
 pub use selection::{parse_selection, read_selection};
 pub use source::{LARGEST_EMPTY, USUAL_INPUT, largest_input};
 pub use sparse::{DenseMatrix, Pattern, SparseMatrix};

@@ -2,7 +2,8 @@
 //!
 //! Besides the arrays of a graph file there are `part_nodes` (the id of each row in the whole graph, rising), `part_own` (the rows that
 //! the part answers for, rising), `part_facts` (number of the part from 0, number of parts, nodes of the whole graph, hops, and the longest rows of
-//! its adjacency, without and with the node itself) and `part_whole` (the digest of the whole graph).
+//! its adjacency, without and with the node itself), `part_low` and `part_high` (the smallest and the largest value that each attribute
+//! has in the whole graph) and `part_whole` (the digest of the whole graph).
 
 use crate::archive::Archive;
 use crate::parts::Reader;
@@ -34,8 +35,42 @@ impl LongestRows {
     }
 }
 
+/// The smallest and the largest value that each attribute has somewhere in a graph.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// The smallest.
+    pub low: Vec<f64>,
+    /// The largest.
+    pub high: Vec<f64>,
+}
+
+impl Observed {
+    /// Of the stored values of each row; all others are 0.
+    pub fn new<R: IntoIterator<Item = (u32, f64)>>(attributes: usize, rows: impl Iterator<Item = R>) -> Observed {
+        let (mut low, mut high) = (vec![f64::INFINITY; attributes], vec![f64::NEG_INFINITY; attributes]);
+        let (mut seen, mut count) = (vec![0; attributes], 0);
+        for row in rows {
+            count += 1;
+            for (attribute, value) in row {
+                let at = attribute as usize;
+                (low[at], high[at], seen[at]) = (low[at].min(value), high[at].max(value), seen[at] + 1);
+            }
+        }
+        for at in (0..attributes).filter(|&at| seen[at] < count || count == 0) {
+            (low[at], high[at]) = (low[at].min(0.0), high[at].max(0.0));
+        }
+        Observed { low, high }
+    }
+
+    /// Is 0 between the two for every attribute?
+    #[must_use]
+    pub fn holds_zero(&self) -> bool {
+        self.low.iter().zip(&self.high).all(|(&low, &high)| (low..=high).contains(&0.0))
+    }
+}
+
 /// What a part says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PartFile {
     /// The id of each row in the whole graph, rising.
     pub nodes: Vec<u32>,
@@ -51,6 +86,8 @@ pub struct PartFile {
     pub hops: usize,
     /// The longest rows of the whole graph; files of version 0.2 and before do not say.
     pub longest: Option<LongestRows>,
+    /// The values of attributes in the whole graph; files before version 0.3 do not say.
+    pub observed: Option<Observed>,
     /// Digest of the whole graph.
     pub whole: String,
 }
@@ -85,7 +122,12 @@ impl PartFile {
 }
 
 /// Reads the arrays of a part, if the file has them.
-pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Option<PartFile>, FileError> {
+pub(crate) fn read(
+    name: &str,
+    reader: &mut Reader,
+    rows: usize,
+    attributes: usize,
+) -> Result<Option<PartFile>, FileError> {
     let arrays = ["part_nodes", "part_own", "part_facts"];
     let [nodes, own, facts] = arrays.map(|entry| reader.optional_integers(entry));
     let (nodes, own, facts) = (nodes?, own?, facts?);
@@ -122,6 +164,19 @@ pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Optio
     if nodes.len() != rows {
         return Err(wrong("part_nodes", format!("has {} ids for {rows} rows", nodes.len())));
     }
+    let limits = [reader.optional_floats("part_low")?, reader.optional_floats("part_high")?];
+    let observed = match limits {
+        [Some(low), Some(high)] => {
+            let fine = [&low, &high].iter().all(|limits| limits.len() == attributes)
+                && low.iter().zip(&high).all(|(low, high)| low <= high && low.is_finite() && high.is_finite());
+            if !fine {
+                return Err(wrong("part_low", format!("and `part_high` are no limits of {attributes} attributes")));
+            }
+            Some(Observed { low, high })
+        }
+        [None, None] => None,
+        _ => return Err(wrong("part_low", "and `part_high` are not both there".into())),
+    };
     let whole = match reader.names("part_whole", Some((1, "graph")))?.as_deref() {
         Some([digest]) if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) => digest.clone(),
         _ => return Err(wrong("part_whole", "is no digest of a graph".into())),
@@ -130,7 +185,7 @@ pub(crate) fn read(name: &str, reader: &mut Reader, rows: usize) -> Result<Optio
     if own.is_empty() {
         return Err(wrong("part_own", "has no nodes".into()));
     }
-    Ok(Some(PartFile { nodes, own, number, parts, of, hops, longest, whole }))
+    Ok(Some(PartFile { nodes, own, number, parts, of, hops, longest, observed, whole }))
 }
 
 /// Is a file a part of a graph, as `gcnproof partition` writes them? Only its list of arrays is looked at.

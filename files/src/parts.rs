@@ -293,6 +293,23 @@ impl<'bytes> Reader<'bytes> {
                 }),
             };
         }
+        // Of a part of a graph some rows may look like zeros and ones, or like rows divided by their sums, by chance.
+        let are_numbers = self.optional_integers("attr_real")?.is_some();
+        if are_numbers && !options.binarize {
+            return match other_than_one(&matrix) {
+                _ if options.real => Read::real(file, entry, matrix),
+                Some((count, row, column, value)) => {
+                    let (file, entry) = (file.into(), entry.into());
+                    Err(FileError::NotBinary { file, entry, count, total, row, column, value })
+                }
+                None => Err(FileError::Shape {
+                    file: file.into(),
+                    entry: "attr_real".into(),
+                    problem: "says that attributes are numbers, which are not flipped".into(),
+                    remedy: "say how they are moved (--epsilon or --ranges), or leave it out".into(),
+                }),
+            };
+        }
         if let Some((count, row, column, value)) = other_than_one(&matrix) {
             if !options.binarize {
                 if let Some(normalisation) = Normalisation::recognise(&matrix, self.doubles.contains(entry)) {
@@ -376,6 +393,13 @@ impl<'bytes> Reader<'bytes> {
         let Some(array) = self.optional(name)? else { return Ok(None) };
         array.flat()?;
         array.integers().map(Some)
+    }
+
+    /// A list of numbers, if the file has it.
+    pub fn optional_floats(&mut self, name: &str) -> Result<Option<Vec<f64>>, FileError> {
+        let Some(array) = self.optional(name)? else { return Ok(None) };
+        array.flat()?;
+        array.reals().map(Some)
     }
 
     pub fn names(&mut self, name: &str, of: Option<(usize, &str)>) -> Result<Option<Vec<String>>, FileError> {

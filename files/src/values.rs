@@ -108,6 +108,22 @@ impl Values {
         &self.matrix
     }
 
+    /// The same of these rows; one that is `None` has no number but 0.
+    #[must_use]
+    pub fn selected(&self, rows: impl Iterator<Item = Option<u32>>) -> Values {
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in rows {
+            if let Some(row) = row {
+                let (columns, numbers) = self.row(row as usize);
+                indices.extend_from_slice(columns);
+                values.extend_from_slice(numbers);
+            }
+            offsets.push(indices.len());
+        }
+        let matrix = SparseMatrix { rows: offsets.len() - 1, columns: self.attributes(), offsets, indices, values };
+        Values { matrix, digits: self.digits.clone() }
+    }
+
     /// First weights of the powers of two, term after term. None if a product is no float.
     #[must_use]
     pub fn weights(&self, weight: &DenseMatrix, terms: usize) -> Option<DenseMatrix> {

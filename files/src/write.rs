@@ -1,7 +1,7 @@
 //! Writers of graphs and models, in the forms that this crate reads.
 
 use crate::{
-    DenseMatrix, FileError, GraphFile, LayerFile, Normalisation, PartFile, Pattern, Precision, SparseMatrix,
+    DenseMatrix, FileError, GraphFile, LayerFile, Normalisation, Observed, PartFile, Pattern, Precision, SparseMatrix,
     description,
 };
 use safetensors::Dtype;
@@ -64,12 +64,18 @@ fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>
         Some(categories) => {
             let numbers = categories.groups.iter().map(|group| group.map_or(-1, i64::from));
             npz.array("attr_groups", "<i8", categories.attributes(), numbers.flat_map(i64::to_le_bytes))?;
+            if part.is_some() {
+                npz.integers("attr_lacked", categories.lacked().into_iter().map(u64::from))?;
+            }
             plain = graph.clone().ungrouped();
             &plain
         }
     };
     match &graph.values {
-        Some(values) => npz.matrix("attr", values.matrix())?,
+        Some(values) => {
+            npz.matrix("attr", values.matrix())?;
+            npz.integers("attr_real", std::iter::once(1))?;
+        }
         None => npz.pattern("attr", &graph.attributes, graph.normalisation)?,
     }
     if graph.normalisation.is_some() {
@@ -94,6 +100,11 @@ fn npz(name: &str, graph: &GraphFile, part: Option<&PartFile>) -> Result<Vec<u8>
         let mut facts = vec![part.number, part.parts, part.of, part.hops];
         facts.extend(longest.into_iter().flatten());
         npz.integers("part_facts", facts.iter().map(|&fact| fact as u64))?;
+        if let Some(Observed { low, high }) = &part.observed {
+            for (name, limits) in [("part_low", low), ("part_high", high)] {
+                npz.array(name, "<f8", limits.len(), limits.iter().flat_map(|limit| limit.to_le_bytes()))?;
+            }
+        }
         npz.names("part_whole", Some(std::slice::from_ref(&part.whole)))?;
     }
     let done = npz.zip.finish();

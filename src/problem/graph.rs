@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gcnproof_files::{Categories, GraphFile, LongestRows, Normalisation, PartFile, Values};
+use gcnproof_files::{Categories, GraphFile, LongestRows, Normalisation, Observed, PartFile, Values};
 use sprs::{CsMatI, SpIndex, TriMatI};
 use thiserror::Error;
 
@@ -11,7 +11,12 @@ use crate::problem::matrix::{MatrixError, Pattern, PatternRows, binary, pattern,
 
 /// A graph with binary node attributes. A clone shares its data.
 #[derive(Clone, Debug)]
-pub struct Graph(Arc<GraphParts>, LongestRows);
+pub struct Graph {
+    parts: Arc<GraphParts>,
+    longest: LongestRows,
+    /// Of a part of a graph: the values that attributes have in the whole.
+    observed: Option<Arc<Observed>>,
+}
 
 #[derive(Debug)]
 struct GraphParts {
@@ -187,18 +192,24 @@ impl Graph {
             digest,
             notes,
         };
-        Graph(Arc::new(parts), longest)
+        Graph { parts: Arc::new(parts), longest, observed: None }
     }
 
     /// The same graph, known to be a part of another.
     pub fn part_of(self, part: &PartFile) -> Graph {
-        let longest = part.longest.unwrap_or(self.1);
-        Graph(self.0, longest)
+        let longest = part.longest.unwrap_or(self.longest);
+        Graph { longest, observed: part.observed.clone().map(Arc::new), ..self }
     }
 
     /// The longest rows of the adjacency; of a part, those of the whole graph.
     pub fn longest_rows(&self) -> LongestRows {
-        self.1
+        self.longest
+    }
+
+    /// The smallest and the largest value of each attribute; of a part, in the whole graph.
+    pub fn observed(&self) -> Arc<Observed> {
+        let rows = (0..self.node_count()).map(|node| self.row_values(node));
+        self.observed.clone().unwrap_or_else(|| Arc::new(Observed::new(self.own_attribute_count(), rows)))
     }
 
     /// The same graph with labels; a node without one has `None`.
@@ -226,17 +237,17 @@ impl Graph {
 
     /// The graph of each node, where whole graphs are classified.
     pub fn batch(&self) -> Option<&[u32]> {
-        self.0.batch.as_ref().map(|batch| batch.0.as_slice())
+        self.parts.batch.as_ref().map(|batch| batch.0.as_slice())
     }
 
     /// How many rows logits have: as many as graphs where whole graphs are classified, else as many as nodes.
     pub fn target_count(&self) -> usize {
-        self.0.batch.as_ref().map_or(self.node_count(), |batch| batch.1.len())
+        self.parts.batch.as_ref().map_or(self.node_count(), |batch| batch.1.len())
     }
 
     /// The nodes of a graph of the batch, if there are so many; all nodes where there is no batch.
     pub fn nodes_of(&self, graph: usize) -> std::ops::Range<usize> {
-        let Some((_, starts)) = &self.0.batch else { return 0..self.node_count() };
+        let Some((_, starts)) = &self.parts.batch else { return 0..self.node_count() };
         let end = |at: usize| starts.get(at).map_or(self.node_count(), |&start| start as usize);
         if graph < starts.len() { end(graph)..end(graph + 1) } else { 0..0 }
     }
@@ -250,7 +261,7 @@ impl Graph {
 
     /// Links that a target has: the neighbours of a node, itself not counted, or the edges of a graph.
     pub fn links(&self, target: usize) -> usize {
-        match self.0.batch {
+        match self.parts.batch {
             None => self.degree(target),
             Some(_) => self.nodes_of(target).map(|node| self.degree(node)).sum::<usize>() / 2,
         }
@@ -258,12 +269,12 @@ impl Graph {
 
     /// `N`.
     pub fn node_count(&self) -> usize {
-        self.0.adjacency.rows()
+        self.parts.adjacency.rows()
     }
 
     /// `D`; where attributes are one-hot, those of the file and all changes of categories.
     pub fn attribute_count(&self) -> usize {
-        self.0.attributes.cols()
+        self.parts.attributes.cols()
     }
 
     /// Attributes that the file has, and the network takes.
@@ -288,17 +299,17 @@ impl Graph {
 
     /// Who is linked to whom.
     pub fn adjacency(&self) -> &Pattern {
-        &self.0.adjacency
+        &self.parts.adjacency
     }
 
     /// `X`: the attributes present at each node.
     pub fn attributes(&self) -> &Pattern {
-        &self.0.attributes
+        &self.parts.attributes
     }
 
     /// What the network reads of the attributes: 0/1, or rows divided by their sums.
     pub fn normalisation(&self) -> Normalisation {
-        self.0.normalisation
+        self.parts.normalisation
     }
 
     /// What an attribute that a node has counts in its row, as the network reads it: 1, or 1 divided by their number.
@@ -327,24 +338,24 @@ impl Graph {
 
     /// The groups of one-hot attributes, if they are: the attacker then changes categories instead of flipping attributes.
     pub fn categories(&self) -> Option<&Arc<Categories>> {
-        self.0.categories.as_ref()
+        self.parts.categories.as_ref()
     }
 
     /// The numbers that the attributes are, if they are not 0 and 1; [`attributes`](Graph::attributes) then has the powers of two that
     /// they are made of.
     pub fn values(&self) -> Option<&Arc<Values>> {
-        self.0.values.as_ref()
+        self.parts.values.as_ref()
     }
 
     /// The same graph, of whose attributes the network reads something else.
     #[must_use]
     pub fn normalised(&self, normalisation: Normalisation) -> Graph {
-        Graph(Graph::from_file(self.file().normalised(normalisation)).0, self.1)
+        Graph { parts: Graph::from_file(self.file().normalised(normalisation)).parts, ..self.clone() }
     }
 
     /// Neighbours of a node, itself not counted.
     pub fn degree(&self, node: usize) -> usize {
-        self.0.degrees[node] as usize
+        self.parts.degrees[node] as usize
     }
 
     /// The label of a node or of a graph, if it has one.
@@ -354,32 +365,32 @@ impl Graph {
 
     /// The labels of all nodes, if there are any; of a batch those of the graphs come first, and no others follow.
     pub fn labels(&self) -> Option<&[Option<u32>]> {
-        self.0.labels.as_deref()
+        self.parts.labels.as_deref()
     }
 
     /// The names of the nodes, if they have any.
     pub fn node_names(&self) -> Option<&[String]> {
-        self.0.node_names.as_deref()
+        self.parts.node_names.as_deref()
     }
 
     /// The names of the attributes, if they have any.
     pub fn attribute_names(&self) -> Option<&[String]> {
-        self.0.attribute_names.as_deref()
+        self.parts.attribute_names.as_deref()
     }
 
     /// The names of the classes, if they have any.
     pub fn class_names(&self) -> Option<&[String]> {
-        self.0.class_names.as_deref()
+        self.parts.class_names.as_deref()
     }
 
     /// What a proof calls this graph: a digest of its edges, attributes and labels.
     pub fn digest(&self) -> &str {
-        &self.0.digest
+        &self.parts.digest
     }
 
     /// What a user should be told of the file.
     pub fn notes(&self) -> &[String] {
-        &self.0.notes
+        &self.parts.notes
     }
 
     /// Rings around a node, one after the other: the nodes at distance 0, 1, 2 …, until there are no more.
@@ -401,13 +412,13 @@ impl Graph {
 
     /// The same as plain data, as checkers and writers take it.
     pub fn file(&self) -> GraphFile {
-        let GraphParts { labels, node_names, attribute_names, class_names, digest, notes, .. } = &*self.0;
+        let GraphParts { labels, node_names, attribute_names, class_names, digest, notes, .. } = &*self.parts;
         GraphFile {
-            adjacency: plain_pattern(&self.0.adjacency),
-            attributes: plain_pattern(&self.0.attributes),
-            normalisation: self.0.normalisation,
-            categories: self.0.categories.clone(),
-            values: self.0.values.clone(),
+            adjacency: plain_pattern(&self.parts.adjacency),
+            attributes: plain_pattern(&self.parts.attributes),
+            normalisation: self.parts.normalisation,
+            categories: self.parts.categories.clone(),
+            values: self.parts.values.clone(),
             batch: self.batch().map(<[u32]>::to_vec),
             labels: labels.clone(),
             node_names: node_names.clone(),

@@ -5,13 +5,14 @@
 //! nodes depend on their degrees, and so on the neighbours of those that are `h` edges away. So a part has
 //!
 //! * its own nodes and all nodes within `h` edges of one, with their attributes, labels and all of their edges;
-//! * the nodes `h + 1` edges away, its *rim*, without attributes and without edges among themselves: they are there to
-//!   be counted.
+//! * the nodes `h + 1` edges away, its *rim*, without edges among themselves: they are there to be counted. They have no
+//!   attributes either, unless a row without any is one that the whole graph might not have.
 //!
 //! Rows keep the order of the whole graph. All sums are over rows in that order, and ties are broken by it: so what is
 //! computed of an own node is the same number, bit by bit.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, PartFile, Pattern};
 
@@ -129,6 +130,9 @@ impl<'a> Partition<'a> {
             place[node as usize] = row as u32;
         }
         let is_rim = |node: u32| distance[node as usize] > self.hops;
+        let observed = graph.observed();
+        // A row without attributes is one that the whole graph might not have: with none of a group, or below all ranges.
+        let is_bare = |node: u32| is_rim(node) && graph.categories().is_none() && observed.holds_zero();
         let edges = |&node: &u32| {
             let row = graph.adjacency().row(node as usize);
             // A self-loop of a rim node is nobody's degree either.
@@ -136,16 +140,22 @@ impl<'a> Partition<'a> {
             kept.map(|&to| place[to as usize]).collect::<Vec<u32>>()
         };
         let owned =
-            |&node: &u32| if is_rim(node) { Vec::new() } else { graph.attributes().row(node as usize).to_vec() };
+            |&node: &u32| if is_bare(node) { Vec::new() } else { graph.attributes().row(node as usize).to_vec() };
         let adjacency = pattern(rows.len(), rows.iter().map(edges));
         let attributes = pattern(graph.attribute_count(), rows.iter().map(owned));
         let labels = graph.labels().map(|labels| rows.iter().map(|&node| labels[node as usize]).collect());
         let names = graph.node_names().map(|names| rows.iter().map(|&node| names[node as usize].clone()).collect());
+        let kept = rows.iter().map(|&node| (!is_bare(node)).then_some(node));
         let file = GraphFile {
+            adjacency,
+            attributes,
+            labels,
+            categories: graph.categories().map(|categories| Arc::new(categories.selected(&rows))),
+            values: graph.values().map(|values| Arc::new(values.selected(kept))),
             node_names: names,
             attribute_names: graph.attribute_names().map(<[String]>::to_vec),
             class_names: graph.class_names().map(<[String]>::to_vec),
-            ..GraphFile::new(adjacency, attributes, labels).normalised(graph.normalisation())
+            ..GraphFile::default()
         };
         let own = self.own[number].iter().map(|&node| place[node as usize]).collect();
         let part = PartFile {
@@ -156,9 +166,10 @@ impl<'a> Partition<'a> {
             of: nodes,
             hops: self.hops,
             longest: Some(graph.longest_rows()),
+            observed: Some((*observed).clone()),
             whole: graph.digest().to_string(),
         };
-        (file, part)
+        (file.normalised(graph.normalisation()), part)
     }
 }
 

@@ -62,22 +62,10 @@ pub enum RangeError {
 }
 
 impl Ranges {
-    /// From the smallest to the largest value that each attribute has somewhere in a graph.
+    /// From the smallest to the largest value that each attribute has somewhere in a graph, or in the graph that it is a part of.
     pub fn observed(graph: &Graph) -> Ranges {
-        let count = graph.own_attribute_count();
-        let (mut low, mut high) = (vec![f64::INFINITY; count], vec![f64::NEG_INFINITY; count]);
-        let mut seen = vec![0; count];
-        for node in 0..graph.node_count() {
-            for (attribute, value) in graph.row_values(node) {
-                let at = attribute as usize;
-                (low[at], high[at], seen[at]) = (low[at].min(value), high[at].max(value), seen[at] + 1);
-            }
-        }
-        for at in (0..count).filter(|&at| seen[at] < graph.node_count() || seen[at] == 0) {
-            // Somewhere it is not stored, which is 0.
-            (low[at], high[at]) = (low[at].min(0.0), high[at].max(0.0));
-        }
-        Ranges::Between { low, high }
+        let observed = graph.observed();
+        Ranges::Between { low: observed.low.clone(), high: observed.high.clone() }
     }
 
     /// Are they ranges of the attributes of this graph, each with the values that it has?

@@ -9,7 +9,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use gcnproof_check::format::{
-    BudgetStatement, Claim, Envelope, Header, Hints, Leaf, Line, Local, Multiplier, Prices, Step,
+    BudgetStatement, Claim, Envelope, Header, Hints, Leaf, Line, Local, Multiplier, Prices, RangeClaim, RangeLines,
+    RangeStep, Step,
 };
 use gcnproof_check::{Accepted, LONGEST_LINE};
 use gcnproof_files::PartFile;
@@ -107,10 +108,10 @@ fn each_line(member: &Member, mut each: impl FnMut(Line) -> Result<(), ProofErro
                         "it was written out by `check --expand`: join the files as certify wrote them".into(),
                     ));
                 }
-                Line::Ranged(_) => return Err(wrong("proofs about ranges are not about parts of a graph".into())),
                 mut line => {
                     let id = match &line {
                         Line::Node(proof) => proof.id,
+                        Line::Ranged(proof) => proof.id,
                         Line::Unproved(unproved) => unproved.id,
                         _ => continue,
                     };
@@ -192,6 +193,17 @@ fn translate(line: &mut Line, part: &PartFile) -> Option<()> {
                 }
             }
         }
+        Line::Ranged(proof) => {
+            names.one(&mut proof.id)?;
+            match &mut proof.claim {
+                RangeClaim::NonRobust(witness) => {
+                    witness.entries.iter_mut().try_for_each(|entry| names.one(&mut entry.0))
+                }
+                RangeClaim::Robust(trees) => {
+                    trees.iter_mut().flat_map(|tree| &mut tree.tree).try_for_each(|step| names.range_step(step))
+                }
+            }
+        }
         Line::Unproved(unproved) => names.one(&mut unproved.id),
         _ => Some(()),
     }
@@ -215,6 +227,16 @@ impl Names<'_> {
             Step::Unit(_, node, _) | Step::Flip(node, _) | Step::Row(node, ..) => self.one(node),
             Step::Leaf(leaf) => self.leaf(leaf),
             Step::Hints(hints) => self.hints(hints),
+        }
+    }
+
+    fn range_step(&self, step: &mut RangeStep) -> Option<()> {
+        match step {
+            RangeStep::Unit(_, node, _) | RangeStep::Entry(node, _) | RangeStep::Value(node, ..) => self.one(node),
+            RangeStep::Lines(lines) => {
+                let RangeLines { slopes, prices } = &mut **lines;
+                slopes.iter_mut().chain(prices).try_for_each(|number| self.one(&mut number.1))
+            }
         }
     }
 

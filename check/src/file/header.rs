@@ -80,8 +80,8 @@ const ATTACK: &[u8] = br#""attack":"#;
 /// nor have numbers of single nodes, and removed edges or one attack for all nodes are not about a part.
 pub(super) fn require_part(part: &PartFile, model: &ModelFile, header: &Stated) -> Result<(), Reason> {
     let wrong = |problem: String| Err(Reason::Files(format!("the graph is {}: {problem}", part.words())));
-    if !matches!(header, Stated::Flips(header) if header.ranges.is_none()) {
-        return wrong("only proofs against flips of attributes, node by node, can be about a part".into());
+    if !matches!(header, Stated::Flips(_)) {
+        return wrong("only proofs against changes of attributes, node by node, can be about a part".into());
     }
     let mut hops = 0;
     for (layer, stated) in model.layers.iter().zip(header.message_passing()) {

@@ -98,7 +98,7 @@ fn run(
             let checker = RangeChecker::new(&statement, options.exact_only).within(work.clone());
             let asked = Asked::ranges(question, graph, statement.budget()).map_err(wrong_header)?;
             (summary.uncovered, summary.void) = (asked.uncovered.clone(), statement.budget().is_void());
-            run_lines(lines, |line, before| judge_ranges(&checker, &asked, line, before), work, progress, summary)
+            run_lines(lines, |line, before| judge_ranges(&checker, &asked, owns, line, before), work, progress, summary)
         }
         Stated::Flips(header) => {
             let statement = Statement::within(graph, model, header, &options.matrices, &meter).map_err(wrong_header)?;
@@ -317,8 +317,15 @@ fn judge(checker: &Checker, asked: &Asked, owns: impl Fn(u32) -> bool, line: Raw
     }
 }
 
-fn judge_ranges(checker: &RangeChecker, asked: &Asked, line: Raw, before: Before) -> JudgedLine {
+fn judge_ranges(
+    checker: &RangeChecker,
+    asked: &Asked,
+    owns: impl Fn(u32) -> bool,
+    line: Raw,
+    before: Before,
+) -> JudgedLine {
     match line.and_then(|bytes| Line::read(&bytes, usize::MAX)) {
+        Ok(Line::Ranged(proof)) if !owns(proof.id) => JudgedLine::Node(proof.id, Err(Reason::NotOwn.into())),
         Ok(Line::Ranged(proof)) if before.spoke_of(proof.id) => {
             JudgedLine::Node(proof.id, Err(Reason::Repeated.into()))
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gcnproof_files::{GraphFile, PartFile, read_array, read_integers};
+use gcnproof_files::{GraphFile, Observed, PartFile, read_array, read_integers};
 
 use super::lists::{Ids, edges, identifiers, local, precision};
 use super::{Attack, Execution, Question};
@@ -37,6 +37,10 @@ pub enum Value {
     /// A value after `=`, or nothing, which means this.
     Optional(&'static str, &'static str),
 }
+
+/// For parts that a version before 0.3 wrote.
+const NOT_OBSERVED: &str = "--ranges observed: this part does not say which values attributes have in the whole graph: write the parts again \
+     with `gcnproof partition`";
 
 /// Options about executions, which mean nothing without these.
 const EXECUTION: [&str; 3] = ["operator-error", "unit-roundoff", "flush-subnormals"];
@@ -280,7 +284,7 @@ impl Words {
         if let (Some(part), false) = (part, matches!(attack, Attack::Flips(..))) {
             let words = part.words();
             return Err(format!(
-                "the graph is {words}: of a part only flips of attributes can be asked about, node by node"
+                "the graph is {words}: of a part only changes of attributes can be asked about, node by node"
             ));
         }
         let classes = self.word("class", Convention::Predicted)?;
@@ -298,7 +302,7 @@ impl Words {
     }
 
     fn flips(&self, global: u64, ids: &Ids) -> Result<Attack, String> {
-        let ranges = self.ranges(ids.graph)?;
+        let ranges = self.ranges(ids)?;
         let attributes = ids.graph.own_attributes();
         // Where categories are changed, a share is one of their groups.
         let entries = ids.graph.categories.as_ref().map_or(attributes, |categories| categories.group_count());
@@ -355,7 +359,7 @@ impl Words {
     }
 
     /// The values that attributes may get, if they are not flipped.
-    fn ranges(&self, graph: &GraphFile) -> Result<Option<RangesStatement>, String> {
+    fn ranges(&self, ids: &Ids) -> Result<Option<RangesStatement>, String> {
         let number = |x: f64| {
             let exact = Dyadic::from_bits(x.to_bits()).ok_or_else(|| format!("{x} is not a finite number"));
             exact.map(|exact| Number(exact.reduced()))
@@ -368,7 +372,12 @@ impl Words {
                 let radius = radius.ok_or_else(|| format!("--epsilon needs a number, 0 or more, not '{text}'"))?;
                 Ok(Some(RangesStatement::Epsilon(number(radius)?)))
             }
-            (None, Some("observed")) => Ok(Some(observed(graph))),
+            (None, Some("observed")) => {
+                let stated = ids.part.map(|part| part.observed.as_ref().ok_or(NOT_OBSERVED)).transpose()?;
+                let Some(Observed { low, high }) = stated else { return Ok(Some(observed(ids.graph))) };
+                let list = |limits: &[f64]| limits.iter().copied().map(number).collect::<Result<Vec<_>, _>>();
+                Ok(Some(RangesStatement::Between(RangeLimits { low: list(low)?, high: list(high)? })))
+            }
             (None, Some(file)) => {
                 let list = |name: &str| {
                     let array = read_array(Path::new(file), name).map_err(|error| error.to_string())?;

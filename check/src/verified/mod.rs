@@ -49,6 +49,11 @@ pub fn verify(
     sample: Option<usize>,
 ) -> Result<SideBySide, String> {
     let start = Instant::now();
+    if graph.categories.as_ref().is_some_and(|categories| categories.stated_lacked().is_some()) {
+        return Err("of a part of a graph with categories, the verified checker cannot tell which rows of the whole graph have none of a \
+                    group: join the proofs, and check them with the whole graph"
+            .into());
+    }
     let program = find_program()?;
     let at = |error: std::io::Error| format!("{}: {error}", proofs.display());
     let mut lines = Lines::new(File::open(proofs).map_err(at)?).map_err(at)?;

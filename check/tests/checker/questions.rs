@@ -386,6 +386,7 @@ fn part() -> PartFile {
         of: 6,
         hops: 1,
         longest: None,
+        observed: None,
         whole: "0".repeat(64),
     }
 }

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use gcnproof::internals::problem::matrix::PatternRows;
 use gcnproof::internals::problem::partition::Partition;
 use gcnproof::{Budget, Certifier, Effort, Graph, Limits, Network, Operator, Problem};
-use gcnproof_files::{DenseMatrix, GraphOptions, ModelFile, PartFile, read_graph, read_graph_or_part};
-use gcnproof_results::read;
+use gcnproof_files::write::{write_graph_npz, write_model_safetensors};
+use gcnproof_files::{
+    DenseMatrix, GraphFile, GraphOptions, ModelFile, Normalisation, PartFile, Pattern, Precision, SparseMatrix,
+    read_graph, read_graph_or_part,
+};
 use gcnproof_results::record::{NodeRecord, RadiusRecord};
+use gcnproof_results::{Column, read};
 use gcnproof_verify::random::Stream;
 
 use crate::common::{graph, model};
@@ -38,8 +42,8 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 /// Rows without what differs from run to run.
-fn rows(path: &Path) -> Vec<NodeRecord> {
-    let mut rows: Vec<NodeRecord> = read(path, NodeRecord::SCHEMA).unwrap();
+fn rows(path: &Path, columns: &'static [Column]) -> Vec<NodeRecord> {
+    let mut rows: Vec<NodeRecord> = read(path, columns).unwrap();
     rows.iter_mut().for_each(|row| row.seconds = 0.0);
     rows
 }
@@ -74,11 +78,13 @@ fn compare(graph: &str, model: &str, parts: usize, options: &[&str]) {
     let files = ["--out", &out, "--proofs", &proofs];
     done(&[&["certify", graph, model][..], &files, options].concat());
     done(&["partition", graph, model, "--parts", &parts.to_string(), "--out", &cut]);
+    let moved = options.iter().any(|option| ["--epsilon", "--ranges"].contains(option));
     let (mut results, mut proved) = (Vec::new(), Vec::new());
     for number in 0..parts {
         let part = folder.word(&format!("parts/part-{number}.npz"));
-        // The formats of the files need not be the same.
-        let out = folder.word(&format!("part-{number}.{}", ["jsonl", "parquet", "csv"][number % 3]));
+        // The formats of the files need not be the same, but CSV has no empty text, which robust nodes have as values.
+        let formats = ["jsonl", "parquet", if moved { "parquet" } else { "csv" }];
+        let out = folder.word(&format!("part-{number}.{}", formats[number % 3]));
         let proofs = folder.word(&format!("proofs-{number}.jsonl{}", ["", ".zst"][number % 2]));
         done(&[&["certify", &part, model, "--out", &out, "--proofs", &proofs][..], options].concat());
         // Checked where nobody has the whole graph.
@@ -95,7 +101,10 @@ fn compare(graph: &str, model: &str, parts: usize, options: &[&str]) {
     done(&[&["join"][..], &words, &["--out", &joined]].concat());
     let words: Vec<&str> = proved.iter().map(String::as_str).collect();
     done(&[&["join"][..], &words, &["--out", &joined_proofs, "--parts", &cut]].concat());
-    assert_eq!(rows(joined.as_ref()), rows(out.as_ref()), "{model}");
+    let columns = if moved { NodeRecord::ranged_schema(false) } else { NodeRecord::SCHEMA };
+    let [joined_rows, whole] = [&joined, &out].map(|path| rows(path.as_ref(), columns));
+    assert_eq!(joined_rows.len(), whole.len());
+    joined_rows.iter().zip(&whole).for_each(|(joined, whole)| assert_eq!(joined, whole, "{options:?}"));
     let description = |path: &str| {
         let text = std::fs::read_to_string(format!("{path}.run.json")).unwrap();
         let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -285,6 +294,106 @@ fn rows_of_random_graphs_are_the_same_bit_by_bit() {
     assert!(smaller > 40, "only {smaller} parts are smaller than the whole");
 }
 
+/// What rows of a graph may be besides zeros and ones that are flipped.
+#[derive(Clone, Copy, Debug)]
+enum Rows {
+    Divided,
+    /// One row alone has none of a group: what holds of the whole graph need not be seen in a part.
+    Categories,
+    /// Numbers of which many are 0, and numbers that are above 0 in every row.
+    Sparse,
+    Dense,
+}
+
+/// A path of 40 nodes with such rows.
+fn special(random: &mut Stream, rows: Rows) -> GraphFile {
+    let plain = sparse(random, 40, 6).file();
+    let pattern = |of: &mut dyn FnMut(usize) -> Vec<u32>| {
+        let mut pattern = Pattern { rows: 40, columns: 6, offsets: vec![0], indices: Vec::new() };
+        for node in 0..40 {
+            pattern.indices.extend(of(node));
+            pattern.offsets.push(pattern.indices.len());
+        }
+        pattern
+    };
+    match rows {
+        Rows::Divided => plain.normalised(Normalisation::Float32),
+        Rows::Categories => {
+            let attributes = pattern(&mut |node| {
+                let mut row = vec![random.below(3) as u32];
+                row.extend((node != 11).then(|| 3 + random.below(2) as u32));
+                row.extend(random.chance(50).then_some(5));
+                row
+            });
+            GraphFile::new(plain.adjacency, attributes, plain.labels).grouped(&[4, 4, 4, 7, 7, -1]).unwrap()
+        }
+        Rows::Sparse | Rows::Dense => {
+            let shares = if matches!(rows, Rows::Dense) { 100 } else { 40 };
+            let Pattern { offsets, indices, .. } = pattern(&mut |_| (0..6).filter(|_| random.chance(shares)).collect());
+            let values = indices.iter().map(|_| 0.25 + f64::from(random.below(64) as u32) / 64.0).collect();
+            plain.valued(SparseMatrix { rows: 40, columns: 6, offsets, indices, values }).unwrap()
+        }
+    }
+}
+
+#[test]
+fn rows_of_every_kind_can_be_split() {
+    let folder = Folder::new();
+    let [graph, model] = ["graph.npz", "model.safetensors"].map(|name| folder.word(name));
+    let means: [(Rows, &[&str]); 5] = [
+        (Rows::Divided, &["-q", "2"]),
+        (Rows::Categories, &["-q", "2"]),
+        (Rows::Sparse, &["-q", "2", "--epsilon", "0.25"]),
+        (Rows::Sparse, &["-q", "1", "--ranges", "observed"]),
+        (Rows::Dense, &["-q", "2", "--ranges", "observed"]),
+    ];
+    for (seed, (rows, means)) in (0..).zip(means) {
+        let mut random = Stream::new(2000 + seed);
+        write_graph_npz(graph.as_ref(), &special(&mut random, rows)).unwrap();
+        let file = network(&mut random, 6, &[&["gcn"], &["mean", "identity"]]);
+        write_model_safetensors(model.as_ref(), &file.layers, Precision::F64, &BTreeMap::new()).unwrap();
+        compare(&graph, &model, 3, &[&["-Q", "3", "--complete"], means].concat());
+    }
+}
+
+#[test]
+fn parts_state_what_their_rows_do_not_show() {
+    let folder = Folder::new();
+    let [graph, model, cut] = ["graph.npz", "model.safetensors", "parts"].map(|name| folder.word(name));
+    let mut random = Stream::new(3000);
+    let file = network(&mut random, 6, &[&["gcn"], &["gcn"]]);
+    write_model_safetensors(model.as_ref(), &file.layers, Precision::F64, &BTreeMap::new()).unwrap();
+    write_graph_npz(graph.as_ref(), &special(&mut random, Rows::Categories)).unwrap();
+    done(&["partition", &graph, &model, "--parts", "4", "--out", &cut]);
+    let parts: Vec<_> = (0..4).map(|number| folder.path(&format!("parts/part-{number}.npz"))).collect();
+    let read = |path: &Path| read_graph_or_part(path, &GraphOptions::default()).unwrap().0;
+    let complete = parts.iter().map(|path| read(path)).filter(|part| {
+        let categories = part.categories.as_ref().unwrap();
+        let second = |row: usize| part.attributes.row(row).iter().any(|&d| d == 3 || d == 4);
+        assert_eq!(categories.lacked(), [false, true]);
+        (0..part.attributes.rows).all(second)
+    });
+    assert!(complete.count() >= 1, "every part has the row that has none of a group");
+    // Numbers are not taken for zeros and ones where a part has no others, and observed values are those of the whole graph.
+    let mut values = vec![1.0; 40];
+    (values[39], values[38]) = (0.375, 3.0);
+    let values = SparseMatrix { rows: 40, columns: 6, offsets: (0..=40).collect(), indices: vec![0; 40], values };
+    let plain = sparse(&mut random, 40, 6).file();
+    write_graph_npz(graph.as_ref(), &plain.valued(values).unwrap()).unwrap();
+    done(&["partition", &graph, &model, "--parts", "8", "--out", &cut, "--force"]);
+    let mut plain = 0;
+    for number in 0..8 {
+        let output = gcnproof(&["certify", &folder.word(&format!("parts/part-{number}.npz")), &model, "-Q", "1"]);
+        assert_eq!(output.status.code(), Some(2));
+        plain += usize::from(String::from_utf8_lossy(&output.stderr).contains("`attr_real`"));
+    }
+    assert!(plain >= 1, "no part has ones alone");
+    let options = GraphOptions { real: true, ..GraphOptions::default() };
+    let (_, found) = read_graph_or_part(&folder.path("parts/part-0.npz"), &options).unwrap();
+    let observed = found.unwrap().observed.unwrap();
+    assert_eq!((observed.low[0], observed.high[0], observed.low[1], observed.high[1]), (0.375, 3.0, 0.0, 0.0));
+}
+
 #[test]
 fn a_smaller_halo_would_be_noticed() {
     // With one hop less, some own node has another margin: the test above would fail.
@@ -383,7 +492,7 @@ fn what_does_not_fit_is_refused_with_its_remedy() {
     done(&["join", &first, "--out", &out, "--some"]);
     refused(&["join", &first, &second, "--out", &out], &["force"]);
     done(&["join", &first, &second, "--out", &out, "--force"]);
-    assert_eq!(rows(out.as_ref()).len(), 300);
+    assert_eq!(rows(out.as_ref(), NodeRecord::SCHEMA).len(), 300);
     // An unfinished file of proofs, one with a line of another part, and the parts of another cut.
     let text = std::fs::read_to_string(&proofs).unwrap();
     let cut = folder.word("cut.jsonl");

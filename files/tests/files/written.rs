@@ -69,6 +69,10 @@ fn a_part_survives_and_is_no_graph() {
         of: 10,
         hops: 0,
         longest: Some(LongestRows { neighbours: 5, with_self: 6 }),
+        observed: Some(Observed {
+            low: vec![0.0; graph.attributes.columns],
+            high: vec![1.0; graph.attributes.columns],
+        }),
         whole,
     };
     write_part_npz(&path, &graph, &part).unwrap();
