@@ -22,6 +22,7 @@ pub mod passing;
 pub mod polynomial;
 pub mod ranges;
 pub mod rows;
+pub mod simplex;
 pub mod slice;
 
 use std::sync::Arc;

@@ -32,7 +32,7 @@ pub(crate) struct LeafBound {
 }
 
 /// How a hidden unit enters a bound.
-enum UnitPart {
+pub(super) enum UnitPart {
     Linear,
     Active,
     Inactive,
@@ -96,7 +96,7 @@ impl RangeScene<'_> {
         LeafBound { lower: down(constant - loss), moves, coefficients }
     }
 
-    fn side(&self, lines: &UnitLines, branch: &RangeBranch, id: HiddenUnit) -> UnitPart {
+    pub(super) fn side(&self, lines: &UnitLines, branch: &RangeBranch, id: HiddenUnit) -> UnitPart {
         if self.problem.layer(id.l - 1).is_linear(id.unit) {
             return UnitPart::Linear;
         }

@@ -1,5 +1,6 @@
 //! The network on changed attributes, in floats, between floats, and exactly.
 
+use crate::ranges::lines::HiddenUnit;
 use crate::ranges::number::Arithmetic;
 use crate::ranges::scene::RangeScene;
 
@@ -31,12 +32,24 @@ impl RangeScene<'_> {
                 }
             }
         }
+        self.raise(sums, |_, mut z| {
+            z.relu();
+            z
+        })
+    }
+
+    /// The same from what nodes send in the first layer on, where `unit` says what a hidden unit with an activation gives.
+    pub(crate) fn raise<N: Arithmetic>(
+        &self,
+        mut sums: Vec<Vec<N>>,
+        mut unit: impl FnMut(HiddenUnit, N) -> N,
+    ) -> Vec<Vec<N>> {
         let mut all: Vec<Vec<N>> = Vec::with_capacity(self.slice.top() - 1);
         for l in 1..self.slice.top() {
             let layer = self.problem.layer(l);
             let outputs = layer.outputs();
             if l > 1 {
-                sums = self.messages(l, &all[l - 2]);
+                sums = self.messages(l, &all[l - 2], &mut unit);
             }
             let mut next = Vec::with_capacity(self.slice.nodes(l + 1).len() * outputs);
             for (m, &node) in self.slice.nodes(l + 1).iter().enumerate() {
@@ -55,15 +68,15 @@ impl RangeScene<'_> {
     }
 
     /// What the nodes of representation `l` send.
-    fn messages<N: Arithmetic>(&self, l: usize, z: &[N]) -> Vec<Vec<N>> {
+    fn messages<N: Arithmetic>(&self, l: usize, z: &[N], through: &mut impl FnMut(HiddenUnit, N) -> N) -> Vec<Vec<N>> {
         let (layer, below) = (self.problem.layer(l), self.problem.layer(l - 1));
         let (inputs, outputs, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());
-        let message = |z: &[N]| {
+        let message = |(place, z): (usize, &[N])| {
             let mut sums = vec![N::of(0.0); terms * outputs];
             for (unit, z) in z.iter().enumerate() {
                 let mut h = z.clone();
                 if !below.is_linear(unit) {
-                    h.relu();
+                    h = through(HiddenUnit { l, place, unit }, h);
                 }
                 for term in 0..terms {
                     let weights = layer.weight.row(term * inputs + unit);
@@ -72,6 +85,6 @@ impl RangeScene<'_> {
             }
             sums
         };
-        z.chunks(inputs.max(1)).map(message).collect()
+        z.chunks(inputs.max(1)).enumerate().map(message).collect()
     }
 }

@@ -51,7 +51,7 @@ impl RangeSearch<'_> {
             }
             let late = self.visited >= self.nodes || self.visited > 0 && self.pace.is_late();
             let steps = if self.visited == 0 { ROOT_STEPS } else { BRANCH_STEPS };
-            let ascent = if late { None } else { self.ascend((*next.lines).clone(), &next.branch, steps).ok() };
+            let ascent = if late { None } else { self.close((*next.lines).clone(), &next.branch, steps).ok() };
             let Some(ascent) = ascent else {
                 (self.lower, reached) = (self.lower.min(next.lower), false);
                 break;

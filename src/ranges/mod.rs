@@ -15,6 +15,7 @@ mod pairs;
 pub(crate) mod problem;
 pub(crate) mod proof;
 pub(crate) mod question;
+mod relaxation;
 mod scene;
 mod search;
 mod selection;

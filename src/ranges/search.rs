@@ -15,6 +15,9 @@ use crate::ranges::proof::{number, stated};
 pub(super) const ROOT_STEPS: usize = 40;
 pub(super) const BRANCH_STEPS: usize = 16;
 
+/// Branches that are bounded by ascents alone.
+const PATIENCE: usize = 12;
+
 /// Ascents of a branch that cannot be split, at most.
 const INSISTENCE: usize = 8;
 
@@ -68,18 +71,21 @@ pub(super) struct Ascent {
     pub(super) lower: f64,
     pub(super) lines: UnitLines,
     /// Pre-activations on the average.
-    units: Vec<Vec<f64>>,
-    coefficients: Vec<Vec<f64>>,
+    pub(super) units: Vec<Vec<f64>>,
+    pub(super) coefficients: Vec<Vec<f64>>,
+    /// At the point of a relaxation, the unit that is farthest from what its pre-activation gives.
+    pub(super) farthest: Option<HiddenUnit>,
     /// How often each entry was selected, and where to on the average.
-    selected: BTreeMap<Entry, Chosen>,
-    steps: usize,
+    pub(super) selected: BTreeMap<Entry, Chosen>,
+    pub(super) steps: usize,
 }
 
 #[derive(Clone, Copy)]
-struct Chosen {
-    count: usize,
-    old: f64,
-    sum: f64,
+pub(super) struct Chosen {
+    pub(super) count: usize,
+    pub(super) old: f64,
+    /// Of the values that it was moved to.
+    pub(super) sum: f64,
 }
 
 /// The two parts of a branch, in the order in which they are searched.
@@ -119,7 +125,7 @@ impl RangeSearch<'_> {
     pub(crate) fn explore(&mut self, lines: UnitLines, branch: &RangeBranch, depth: usize) -> Result<Tree, RangeHalt> {
         self.visited += 1;
         let steps = if depth == 0 { ROOT_STEPS } else { BRANCH_STEPS };
-        let ascent = self.ascend(lines, branch, steps)?;
+        let ascent = self.close(lines, branch, steps)?;
         if ascent.lower > 0.0 {
             self.lower = self.lower.min(ascent.lower);
             return Ok(self.leaf(&ascent.lines, branch));
@@ -218,6 +224,20 @@ impl RangeSearch<'_> {
         bound(best)
     }
 
+    /// Bounds a branch by an ascent, and by the relaxation where some branches have been visited or nothing is left to split.
+    pub(super) fn close(&mut self, lines: UnitLines, branch: &RangeBranch, steps: usize) -> Result<Ascent, RangeHalt> {
+        let ascent = self.ascend(lines, branch, steps)?;
+        let early = self.visited < PATIENCE && self.split(&ascent, branch).is_some();
+        if early || self.is_enough(ascent.lower) || self.pace.is_late() {
+            return Ok(ascent);
+        }
+        let Some(relaxed) = self.pair.relaxed(&ascent.lines, branch) else { return Ok(ascent) };
+        Ok(match relaxed.lower > ascent.lower {
+            true => relaxed,
+            false => Ascent { lower: ascent.lower, lines: ascent.lines, ..relaxed },
+        })
+    }
+
     /// Improves the lines of a branch (docs/math.md (25.4)).
     pub(super) fn ascend(
         &mut self,
@@ -240,6 +260,7 @@ impl RangeSearch<'_> {
                     lines: lines.clone(),
                     units: Vec::new(),
                     coefficients: bound.coefficients.clone(),
+                    farthest: None,
                     selected: BTreeMap::new(),
                     steps: 0,
                 });
@@ -389,7 +410,7 @@ impl RangeSearch<'_> {
             RangeGoal::Minimum { .. } => WORTHWHILE * (self.upper - ascent.lower),
         };
         let widest = self.widest(ascent, branch);
-        let unit = widest.filter(|of| of.0 > least).map(|of| RangeSplit::Unit(of.1));
+        let unit = widest.filter(|of| of.0 > least).map(|of| of.1).or(ascent.farthest).map(RangeSplit::Unit);
         let entry = || self.doubtful(ascent, branch).map(RangeSplit::Entry);
         let value = || self.longest(branch).map(RangeSplit::Value);
         let found = unit.or_else(entry).or_else(value).or_else(|| widest.map(|of| RangeSplit::Unit(of.1)))?;

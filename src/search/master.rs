@@ -25,7 +25,7 @@ use crate::problem::slice::Slice;
 
 use super::column_generation::Master;
 use super::limits::Clock;
-use super::simplex::Simplex;
+use crate::problem::simplex::Simplex;
 
 /// A unit's line as a function of its multiplier: `(b₀ + b₁x) + Σ (s₀ + s₁x)·g_i + (c₀ + c₁x)·capped(g_i)`, and the
 /// same of two envelopes.

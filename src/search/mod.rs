@@ -18,7 +18,6 @@ pub(crate) mod pair_search;
 mod point;
 mod price;
 mod separation;
-pub mod simplex;
 pub(crate) mod trace;
 pub mod tree;
 

@@ -17,10 +17,10 @@ use crate::problem::flip::Flip;
 use crate::problem::rows::Move;
 use crate::problem::slice::Slice;
 
+use crate::problem::simplex::Simplex;
 use crate::search::column_generation::Master;
 use crate::search::limits::Clock;
 use crate::search::master::local_columns;
-use crate::search::simplex::Simplex;
 
 use super::network::{Constraint, Effect, Layers, RelaxedPoint, RelaxedUnit};
 

@@ -1,4 +1,4 @@
-//! A small simplex method with bounded variables: the pure-Rust solver of restricted masters.
+//! A small simplex method with bounded variables: the pure-Rust solver of restricted masters and of relaxations.
 //!
 //! Maximises `c·x` subject to equations, `0 ≤ x ≤ upper`. Rows can be added while the basis is kept. Dense tableau:
 //! masters have a few dozen rows. Its answer is a suggestion only, so it may stop early: every basis it visits is
@@ -6,7 +6,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::limits::Clock;
+use crate::problem::limits::Clock;
 
 /// A variable of the tableau.
 #[derive(Clone, Debug)]
