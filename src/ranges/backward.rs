@@ -133,7 +133,7 @@ impl RangeScene<'_> {
                 UnitPart::Inactive if priced => Span::of(price),
                 UnitPart::Inactive => Span::ZERO,
                 UnitPart::Open if v.is_zero() => Span::ZERO,
-                UnitPart::Open if v.lo >= 0.0 => v.scaled(lines.slopes[l - 2][at].clamp(0.0, 1.0)),
+                UnitPart::Open if v.lo >= 0.0 => v.scaled(lines.slope(l, at)),
                 UnitPart::Open if v.hi <= 0.0 => {
                     let [slope, intercept] = chord(z);
                     *constant = down(*constant + v.scaled(intercept).lo);
@@ -157,7 +157,7 @@ impl RangeScene<'_> {
         let at = id.place * self.width(id.l) + id.unit;
         let h = z.max(0.0);
         match v >= 0.0 {
-            true => v * (h - lines.slopes[id.l - 2][at] * z),
+            true => v * (h - lines.slope(id.l, at) * z),
             false => {
                 let [slope, intercept] = chord(lines.bounds[id.l - 2][at]);
                 -v * (slope * z + intercept - h)

@@ -38,6 +38,18 @@ impl UnitLines {
         if CLEARLY * z.hi > -z.lo { 1.0 } else { 0.0 }
     }
 
+    /// Is an interval on one side of 0 but for roundings? Another checker, which may see it on one side, then takes the usual slope.
+    pub(crate) fn is_one_sided(z: &Span) -> bool {
+        const HARDLY: f64 = 1.0 / 1_048_576.0;
+        z.lo >= -HARDLY * z.hi || z.hi <= -HARDLY * z.lo
+    }
+
+    /// The slope of a unit of representation `l`.
+    pub(crate) fn slope(&self, l: usize, at: usize) -> f64 {
+        let z = &self.bounds[l - 2][at];
+        if UnitLines::is_one_sided(z) { UnitLines::usual_slope(z) } else { self.slopes[l - 2][at].clamp(0.0, 1.0) }
+    }
+
     /// The same with slopes that are multiples of a power of two, and prices of so many bits.
     pub(crate) fn rounded(&self, bits: i32) -> UnitLines {
         let scale = 2f64.powi(bits);

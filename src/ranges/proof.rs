@@ -29,7 +29,7 @@ pub(crate) fn stated(
             }
             let named =
                 |x: f64| -> UnitNumber { (l as u32, scene.slice.nodes(l)[id.place], id.unit as u32, number(x)) };
-            let (slope, price) = (lines.slopes[l - 2][at].clamp(0.0, 1.0), lines.prices[l - 2][at]);
+            let (slope, price) = (lines.slope(l, at), lines.prices[l - 2][at]);
             let split = branch.signs.contains_key(&id);
             if split && price > 0.0 {
                 found.prices.push(named(price));

@@ -128,7 +128,12 @@ impl RangePair<'_> {
         let (mut inequalities, mut large) = (self.budgets(branch, &moves), false);
         let z = scene.raise(sums, |id, z| {
             let at = id.place * scene.width(id.l) + id.unit;
-            let part = scene.side(lines, branch, id);
+            let span = &lines.bounds[id.l - 2][at];
+            let part = match scene.side(lines, branch, id) {
+                UnitPart::Open if UnitLines::is_one_sided(span) && span.lo + span.hi > 0.0 => UnitPart::Active,
+                UnitPart::Open if UnitLines::is_one_sided(span) => UnitPart::Inactive,
+                part => part,
+            };
             let signed = branch.signs.contains_key(&id);
             let mut bound = |function: Affine, bounds| inequalities.push(Inequality { function, bounds });
             match part {
@@ -147,7 +152,7 @@ impl RangePair<'_> {
                     let mut under = z.clone();
                     under.add(&h, -1.0);
                     bound(under, Bounds::Slope(id, variables));
-                    let [slope, intercept] = chord(lines.bounds[id.l - 2][at]);
+                    let [slope, intercept] = chord(*span);
                     let mut over = Affine { constant: -intercept, ..h.clone() };
                     over.add(&z, -slope);
                     bound(over, Bounds::Other);

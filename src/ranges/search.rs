@@ -15,6 +15,9 @@ use crate::ranges::proof::{number, stated};
 pub(super) const ROOT_STEPS: usize = 40;
 pub(super) const BRANCH_STEPS: usize = 16;
 
+/// What share of the margin without changes a bound has to be for any checker to see that it is above 0.
+const HARDLY: f64 = 1e-6;
+
 /// Branches that are bounded by ascents alone.
 const PATIENCE: usize = 12;
 
@@ -127,6 +130,7 @@ impl RangeSearch<'_> {
         let steps = if depth == 0 { ROOT_STEPS } else { BRANCH_STEPS };
         let ascent = self.close(lines, branch, steps)?;
         if ascent.lower > 0.0 {
+            let ascent = self.clearer(ascent, branch);
             self.lower = self.lower.min(ascent.lower);
             return Ok(self.leaf(&ascent.lines, branch));
         }
@@ -162,8 +166,10 @@ impl RangeSearch<'_> {
         if !self.proofs {
             return Tree::new();
         }
-        let positive = |lines: &UnitLines| self.pair.bound(lines, branch).lower > 0.0;
-        let shorter = [8, 16, 28].into_iter().map(|bits| lines.rounded(bits)).find(positive);
+        // A checker that rounds in another way may miss a bound that is hardly above 0.
+        let enough = self.pair.bound(lines, branch).lower / 2.0;
+        let clear = |lines: &UnitLines| self.pair.bound(lines, branch).lower > enough;
+        let shorter = [8, 16, 28].into_iter().map(|bits| lines.rounded(bits)).find(clear);
         let lines = shorter.as_ref().unwrap_or(lines);
         let coefficients = self.pair.bound(lines, branch).coefficients;
         vec![RangeStep::Lines(Box::new(stated(self.pair.scene, branch, lines, &coefficients)))]
@@ -236,6 +242,15 @@ impl RangeSearch<'_> {
             true => relaxed,
             false => Ascent { lower: ascent.lower, lines: ascent.lines, ..relaxed },
         })
+    }
+
+    /// Better lines for a bound that is hardly above 0, where it is to be proved: another checker's roundings are others.
+    fn clearer(&self, ascent: Ascent, branch: &RangeBranch) -> Ascent {
+        if !self.proofs || ascent.lower > HARDLY * self.upper.abs() {
+            return ascent;
+        }
+        let better = self.pair.relaxed(&ascent.lines, branch).filter(|relaxed| relaxed.lower > ascent.lower);
+        better.unwrap_or(ascent)
     }
 
     /// Improves the lines of a branch (docs/math.md (25.4)).
