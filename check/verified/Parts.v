@@ -94,13 +94,6 @@ Proof.
 Qed.
 
 (* What is needed is not above what is made. *)
-Lemma flips_for_nonneg price above : forall target, 0 <= price -> 0 <= flips_for price above target.
-Proof.
-  induction above as [|x above IH]; intros target P; cbn [flips_for]; destruct (Z.leb_spec target 0); try lia.
-  - unfold upward. assert (- target / price <= 0); [|lia]. destruct (Z.eq_dec price 0) as [->|]; [rewrite Zdiv_0_r; lia|]. apply Z.div_le_upper_bound; lia.
-  - specialize (IH (target - price - pos x) P). lia.
-Qed.
-
 Lemma flips_for_least price above : 0 <= price -> forall flips target, target <= Z.of_nat flips * price + zsum (firstn flips above) pos ->
   flips_for price above target <= Z.of_nat flips.
 Proof.
