@@ -1,12 +1,13 @@
 (* What the checker accepts of one attack for the whole graph is true: no attack breaks more predictions than claimed. *)
 From Coq Require Import ZArith QArith List Bool Lia Psatz FMapPositive.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units Rows Leaf Losses Trees Sound Floats Collective CollectiveWorth.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units Rows Leaf Losses Trees Sound Floats Parts Collective CollectiveWorth CollectiveParts.
 Import ListNotations.
 Open Scope Z_scope.
 
 (* What is computed once for all lines. *)
 Definition ready_for (z : network Z) (classes : Z) (P : problem) (t : tools) (first : layer Z) (width : Z) : Prop :=
   ends z first /\ inputs first = count P /\ attribute_weights t = attribute_rows (count P) width first /\
+  (forall d, get (weights_at t) d = map (fun tm => map (weight (snd tm) d) (ids width)) (numbered first)) /\
   (exists l2, knows P first width l2 /\
     forall whole h, linear_of t whole h = linear P no_signs whole (all_ready (count P) width first) l2 h (attribute_rows (count P) width first) width z classes) /\
   sound z classes P no_rivals entries (for_nodes t).
@@ -15,7 +16,8 @@ Lemma prepared_ready z classes P t : prepare_collective z classes P = Some t -> 
 Proof.
   intros READY. pose proof (prepared_sound z classes P no_rivals) as PS. unfold prepare in PS. unfold prepare_collective in READY.
   destruct (bottom z classes) as [[first width]|] eqn:B; [|discriminate]. destruct (Z.eqb_spec (inputs first) (count P)) as [E|]; [|discriminate].
-  inversion READY. exists first, width. split; [exact (bottom_ends _ _ _ _ B)|]. split; [exact E|]. split; [reflexivity|]. split; [|apply PS; reflexivity].
+  inversion READY. exists first, width. split; [exact (bottom_ends _ _ _ _ B)|]. split; [exact E|]. split; [reflexivity|].
+  split; [intros d; cbn [weights_at]; rewrite get_tabulate; reflexivity|]. split; [|apply PS; reflexivity].
   eexists. split; [exact (layer2_knows P first width (grain_for (attribute_rows (count P) width first)))|]. reflexivity.
 Qed.
 
@@ -38,14 +40,14 @@ Section Collective.
     (* A share line, and weights: if the prediction is broken, flips are worth its share. *)
     Definition holds_for (s : (Z * Z) * (stake * reached)) (w : flip -> Z) : Prop :=
       good_stake (fst (snd s)) /\ NoDup (map fst (snd (snd s))) /\ weighs P first width (snd (snd s)) w /\
-      (ties_or_worse (fst (fst s)) (snd (fst s)) -> (by_weight (fst (snd s)) + by_size (fst (snd s))) * ONE <= zsum F (fun f => worth_of (fst (snd s)) (w f))).
+      (ties_or_worse (fst (fst s)) (snd (fst s)) -> share_of (fst (snd s)) * ONE <= zsum F (fun f => worth_of (fst (snd s)) f (w f))).
 
     Lemma against_class_sound whole l other part : whole_sound z entries P whole ->
       0 <= reference l < classes -> 0 <= other < classes -> other <> reference l -> against_class t whole l other = Got part ->
       exists r, sound_rival P first width r /\ part = map (fun row => (fst row, (constant r, snd row))) (of_rows r) /\
         (zvalue z (after F) (owner l) (reference l) <= zvalue z (after F) (owner l) other -> constant r <= zsum F (loses r)).
     Proof.
-      intros WS Hy Ho D. destruct READY as (EN & IN & AW & (l2 & KNOWS & LIN) & SOUND). fold p in SOUND. unfold against_class. destruct (List.find _ _) as [[o [scale h]]|]; [|discriminate].
+      intros WS Hy Ho D. destruct READY as (EN & IN & AW & WA & (l2 & KNOWS & LIN) & SOUND). fold p in SOUND. unfold against_class. destruct (List.find _ _) as [[o [scale h]]|]; [|discriminate].
       destruct (Z.ltb_spec 0 scale) as [SC|]; [|discriminate]. rewrite LIN.
       pose proof (linear_sound P F first width l2 h (proj1 ATTACK) IN KNOWS no_signs whole z classes (margin p (owner l) (reference l) other scale) EN (no_signs_obeyed z _) (WS F (proj1 ATTACK))) as LS.
       fold p. destruct (linear _ _ _ _ _ _ _ _ _ _ _) as [[c rows]| |]; cbn [bind fst snd]; try discriminate. destruct LS as (L & LS & B).
@@ -57,9 +59,9 @@ Section Collective.
     Lemma stake_of_sound whole l s : whole_sound z entries P whole -> stake_of t P whole l = Some s -> zpredicted z P classes entries (owner l) (reference l) ->
       exists w, holds_for ((owner l, reference l), s) w.
     Proof.
-      intros WS H PR. destruct READY as (EN & IN & AW & LIN & SOUND). fold p in SOUND. unfold stake_of in H. rewrite AW in H.
-      destruct (_ && _) eqn:E in H; [|discriminate]. apply andb_prop in E as [E _]. apply andb_prop in E as [E _]. apply andb_prop in E as [E1 E2].
-      apply Z.leb_le in E1, E2. unfold rows_of in H. fold p in H. rewrite (same_classes _ _ _ _ _ _ SOUND) in H.
+      intros WS H PR. destruct READY as (EN & IN & AW & WA & LIN & SOUND). fold p in SOUND. unfold stake_of in H.
+      destruct (_ && _) eqn:E in H; [|discriminate]. apply andb_prop in E as [E _]. apply andb_prop in E as [E _]. apply andb_prop in E as [E E3]. apply andb_prop in E as [E1 E2].
+      apply Z.leb_le in E1, E2. rewrite forallb_forall in E3. unfold rows_of in H. fold p in H. rewrite (same_classes _ _ _ _ _ _ SOUND) in H.
       destruct (each_one _ _) as [parts| |] eqn:EO; try discriminate. set (rows := group (concat parts)) in *. destruct (ascending rows) eqn:ASC; [|discriminate].
       apply ascending_nodup in ASC. apply each_one_got in EO.
       assert (forall other, In other (filter (fun other => negb (Z.eqb other (reference l))) (ids classes)) <-> 0 <= other < classes /\ other <> reference l) as OTHERS.
@@ -77,15 +79,21 @@ Section Collective.
       assert (weighs P first width rows (least_weight rs)) as W by (unfold rows in *; rewrite EP in *; apply weighs_least; assumption).
       assert (ties_or_worse (owner l) (reference l) -> ONE <= zsum F (least_weight rs)) as REACH.
       { intros (other & Ho & D & L). destruct (BR other (proj2 (OTHERS other) (conj Ho D)) L) as (r & I & B). apply (weights_reach P first width rs r F); assumption. }
-      unfold holds_for. destruct (Z.eqb_spec (of_size l) 0) as [Z0|NZ].
-      - apply some_eq in H; subst s. cbn [fst snd]. split; [unfold good_stake; cbn; lia|]. split; [exact ASC|]. split; [exact W|]. intros T. specialize (REACH T).
-        unfold worth_of. cbn [by_weight by_size]. rewrite Z0.
-        rewrite (zsum_ext F _ (fun f => of_weight l * least_weight rs f)) by (intros; lia). rewrite zsum_scale. apply Z.le_trans with (of_weight l * ONE); [lia|]. apply Z.mul_le_mono_nonneg_l; assumption.
-      - destruct (grade P _ rows (stated_count l) (stated_prices l)) as [g|] eqn:EG; [|discriminate]. apply some_eq in H; subst s. cbn [fst snd].
-        destruct (grade_sound P first width rows (least_weight rs) F _ _ g ASC W (proj1 ATTACK) EG) as [[G1 G2] G3].
-        split; [unfold good_stake; cbn; auto|]. split; [exact ASC|]. split; [exact W|]. intros T. specialize (REACH T). specialize (G3 REACH).
-        unfold worth_of. cbn [by_weight by_size grades]. rewrite zsum_plus, !zsum_scale, Z.mul_add_distr_r.
-        apply Z.add_le_mono; apply Z.mul_le_mono_nonneg_l; assumption.
+      destruct (sizes_of t P rows l) as [g|] eqn:EG; [|discriminate]. destruct (forallb _ (covers_of t P rows (stated_covers l))) eqn:EC; [|discriminate].
+      apply some_eq in H; subst s. rewrite forallb_forall in EC.
+      assert ((0 <= few g /\ 0 <= more g) /\ (ONE <= zsum F (least_weight rs) -> of_size l * ONE <= zsum F (fun f => of_size l * size_of g (least_weight rs f)))) as [G12 G3].
+      { unfold sizes_of in EG. destruct (Z.eqb_spec (of_size l) 0) as [Z0|NZ].
+        - apply some_eq in EG; subst g. split; [cbn; lia|]. intros _. rewrite Z0, (zsum_zero F) by reflexivity. lia.
+        - rewrite AW in EG. destruct (grade_sound P first width rows (least_weight rs) F _ _ g ASC W (proj1 ATTACK) EG) as [G G3]. split; [exact G|]. intros R.
+          rewrite zsum_scale. apply Z.mul_le_mono_nonneg_l; auto. }
+      assert (forall c, In c (covers_of t P rows (stated_covers l)) -> 0 <= by_cover c /\ 0 < rest c) as GC.
+      { intros c I. split; [|apply Z.ltb_lt, EC; exact I]. unfold covers_of in I. apply in_map_iff in I as (c' & <- & I). apply Z.leb_le. exact (E3 c' I). }
+      unfold holds_for. cbn [fst snd]. split; [unfold good_stake; cbn [by_weight by_size grades covers]; tauto|]. split; [exact ASC|]. split; [exact W|]. intros TW. specialize (REACH TW).
+      unfold worth_of, share_of. cbn [by_weight by_size grades covers]. rewrite !zsum_plus, !Z.mul_add_distr_r. apply Z.add_le_mono; [apply Z.add_le_mono|].
+      + rewrite zsum_scale. apply Z.mul_le_mono_nonneg_l; assumption.
+      + exact (G3 REACH).
+      + rewrite zsum_swap, <- zsum_scale_r. apply zsum_le_in. intros c I. destruct (GC c I) as [C1 C2].
+        exact (covers_of_sound t P first width rows (least_weight rs) F (stated_covers l) c W (proj1 ATTACK) WA I C1 C2 REACH).
     Qed.
 
     (* What is known after some lines. *)
@@ -94,7 +102,7 @@ Section Collective.
       safe_sound : forall n y, find (statuses st) n = Some (IsSafe y) -> 0 <= y < classes /\
         forall G, admissible P G -> forall other, 0 <= other < classes -> other <> y -> zvalue z (after G) n other < zvalue z (after G) n y;
       shared_sound : forall n y share, find (statuses st) n = Some (IsShared y share) -> zpredicted z P classes entries n y /\
-        exists s, In ((n, y), s) (stakes st) /\ share = by_weight (fst s) + by_size (fst s) /\ share <= ONE;
+        exists s, In ((n, y), s) (stakes st) /\ share = share_of (fst s) /\ share <= ONE;
       stakes_sound : forall s, In s (stakes st) -> exists w, holds_for s w }.
 
     Lemma nothing_sound : known_sound nothing_known.
@@ -114,7 +122,7 @@ Section Collective.
 
     Lemma take_line_sound st l st' : known_sound st -> take_line t P st l = Some st' -> known_sound st'.
     Proof.
-      intros KS. destruct READY as (EN & IN & AW & LIN & SOUND). fold p in SOUND. destruct l as [l|n y scale trees|l]; cbn [take_line]; fold p.
+      intros KS. destruct READY as (EN & IN & AW & WA & LIN & SOUND). fold p in SOUND. destruct l as [l|n y scale trees|l]; cbn [take_line]; fold p.
       - destruct (add_line p (known_bounds st) l) as [whole|] eqn:E; [|discriminate]. intros [= <-]. constructor; cbn [known_bounds statuses stakes]; try apply KS.
         exact (add_line_sound z classes P no_rivals entries p SOUND _ l whole (bounds_sound _ KS) E).
       - destruct (robust_holds p P (known_bounds st) n y scale trees) eqn:E; [|discriminate]. intros EE.
@@ -126,12 +134,13 @@ Section Collective.
         + intros n' y' H. destruct (FE _ _ H) as [[-> Y]|H']; [inversion Y; subst y'|apply KS; exact H']. split; [exact Hy|]. intros G AG other Ho D. apply R; auto using apart_none.
         + intros n' y' share H. destruct (FE _ _ H) as [[_ H']|H']; [discriminate|]. apply (shared_sound _ KS _ _ _ H').
       - destruct (stake_of t P (known_bounds st) l) as [s|] eqn:E; [|discriminate]. intros EE.
-        assert (zpredicted z P classes entries (owner l) (reference l) /\ of_weight l + of_size l <= ONE /\ of_weight l + of_size l = by_weight (fst s) + by_size (fst s)) as (PR & LE & SH).
+        assert (zpredicted z P classes entries (owner l) (reference l) /\ claimed l <= ONE /\ claimed l = share_of (fst s)) as (PR & LE & SH).
         { pose proof E as E'. unfold stake_of in E'. destruct (_ && _) eqn:C in E'; [|discriminate]. apply andb_prop in C as [C C2]. apply andb_prop in C as [_ C1]. apply Z.leb_le in C1.
           split; [apply (is_predicted_spec z P classes no_rivals entries p SOUND); exact C2|]. split; [exact C1|]. destruct (rows_of _ _ _); [|discriminate].
-          destruct (Z.eqb (of_size l) 0); [apply some_eq in E'; subst s; reflexivity|]. destruct (grade _ _ _ _ _); [apply some_eq in E'; subst s; reflexivity|discriminate]. }
+          destruct (sizes_of _ _ _ _); [|discriminate]. destruct (forallb _ _); [|discriminate]. apply some_eq in E'; subst s.
+          unfold claimed, share_of, covers_of. cbn [fst by_weight by_size covers]. rewrite zsum_map. reflexivity. }
         pose proof (stake_of_sound _ l s (bounds_sound _ KS) E PR) as ST. set (entry := ((owner l, reference l), s)) in *.
-        pose proof (fun n' s' => find_enter st (owner l) (IsShared (reference l) (of_weight l + of_size l)) [entry] st' n' s' EE) as FE.
+        pose proof (fun n' s' => find_enter st (owner l) (IsShared (reference l) (claimed l)) [entry] st' n' s' EE) as FE.
         assert (known_bounds st' = known_bounds st /\ stakes st' = entry :: stakes st) as [EB ES].
         { unfold enter in EE. destruct (find _ _); [discriminate|]. inversion EE. auto. }
         constructor; rewrite ?EB, ?ES.
@@ -162,21 +171,21 @@ Section Collective.
       intros e [<-|I]; [exact W|auto].
     Qed.
 
-    (* (7) *)
-    Lemma claim_sound st nodes counts b prices T : known_sound st -> claim_holds t P st m nodes counts b prices = true -> NoDup T ->
+    (* (7), (8) *)
+    Lemma claim_sound st part_of nodes counts b prices T : known_sound st -> claim_holds t P st m part_of nodes counts b prices = true -> NoDup T ->
       (forall n, In n T -> 0 <= n < nodes /\ exists y, zpredicted z P classes entries n y /\ counts n y = true /\ ties_or_worse n y) ->
       Z.of_nat (length T) <= b.
     Proof.
-      intros KS H ND BROKEN. destruct READY as (EN & IN & AW & LIN & SOUND). fold p in SOUND. pose proof one_positive as OP.
+      intros KS H ND BROKEN. destruct READY as (EN & IN & AW & WA & LIN & SOUND). fold p in SOUND. pose proof one_positive as OP.
       assert (forall n, 0 <= fst (counted t counts st n) /\ 0 <= snd (counted t counts st n)) as NN.
       { intros n. unfold counted. destruct (find (statuses st) n) as [[y|y share]|] eqn:E; cbn [fst snd]; [destruct (counts n y); lia| |destruct (may_count t counts n); cbn [fst snd]; lia].
         destruct (shared_sound _ KS _ _ _ E) as (_ & s & _ & _ & L). destruct (counts n y); cbn [fst snd]; lia. }
       set (chosen := filter (fun s => counts (fst (fst s)) (snd (fst s))) (stakes st)).
       destruct (weights_for chosen) as (all & EA & HOLD); [intros s I; apply KS; unfold chosen in I; apply filter_In in I; apply I|].
-      set (value := fun e : ((Z * Z) * (stake * reached)) * (flip -> Z) => zsum F (fun f => worth_of (fst (snd (fst e))) (snd e f))).
+      set (value := fun e : ((Z * Z) * (stake * reached)) * (flip -> Z) => zsum F (fun f => worth_of (fst (snd (fst e))) f (snd e f))).
       assert (forall e, In e all -> 0 <= value e) as VN.
       { intros e I. destruct (HOLD e I) as (G & _ & (W & _) & _). apply zsum_nonneg. intros f _. apply worth_of_nonneg; [exact G|apply W]. }
-      assert (forall n, In n T -> fst (counted t counts st n) = 1 /\
+      assert (forall n, In n T -> fst (counted t counts st n) = 1 /\ (forall y, find (statuses st) n <> Some (IsSafe y)) /\
         ONE * ONE <= snd (counted t counts st n) * ONE + zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)) as EACH.
       { intros n Hn. destruct (BROKEN n Hn) as (_ & y & PR & CO & TW).
         assert (0 <= zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)) as N0 by (apply zsum_nonneg; intros e I; destruct (Z.eqb _ _); [apply VN; exact I|lia]).
@@ -187,23 +196,43 @@ Section Collective.
           assert (y = y0) as ->.
           { destruct (Z.eq_dec y y0) as [|D0]; [assumption|]. exfalso. specialize (S [] A0 y (proj1 PR) D0). destruct PR as [_ PR]. specialize (PR y0 H0 (not_eq_sym D0)). unfold after in *. lia. }
           specialize (S F (proj1 ATTACK) other Ho D). lia.
-        - destruct (shared_sound _ KS n y' share E) as (PR' & s & I & ES & LS). rewrite (predicted_once n y' y PR' PR) in *. rewrite CO. cbn [fst snd]. split; [reflexivity|].
+        - destruct (shared_sound _ KS n y' share E) as (PR' & s & I & ES & LS). rewrite (predicted_once n y' y PR' PR) in *. rewrite CO. cbn [fst snd]. split; [reflexivity|]. split; [congruence|].
           assert (In ((n, y), s) chosen) as IC by (unfold chosen; apply filter_In; split; [exact I|exact CO]).
           rewrite <- EA in IC. apply in_map_iff in IC as ([s' w] & Es & IC). cbn [fst] in Es. subst s'.
           destruct (HOLD _ IC) as (_ & _ & _ & V). cbn [fst snd] in V. specialize (V TW).
           assert (share * ONE <= zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0)); [|lia].
           rewrite ES. etransitivity; [exact V|]. etransitivity; [|apply (zsum_mem all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0) _ IC); intros e Ie; destruct (Z.eqb _ _); [apply VN; exact Ie|lia]].
           cbn [fst snd]. rewrite Z.eqb_refl. unfold value. cbn [fst snd]. lia.
-        - assert (may_count t counts n = true) as ->; [|cbn [fst snd]; lia]. unfold may_count. fold p. rewrite (same_classes _ _ _ _ _ _ SOUND).
+        - assert (may_count t counts n = true) as ->; [|cbn [fst snd]; split; [reflexivity|]; split; [congruence|lia]]. unfold may_count. fold p. rewrite (same_classes _ _ _ _ _ _ SOUND).
           assert (In y (ids classes)) as Iy by (apply ids_in; apply PR).
           apply orb_true_intro. right. apply andb_true_intro. split; [apply existsb_exists; exists y; auto|]. cbn zeta. apply existsb_exists. exists y. split; [exact Iy|].
           rewrite CO. apply (is_predicted_spec z P classes no_rivals entries p SOUND) in PR. exact PR. }
       assert (forall f, (forall n, 0 <= f n) -> zsum T f <= zsum (ids nodes) f) as SUB.
       { intros f Hf. apply zsum_incl; [exact ND| |auto]. intros n Hn. apply ids_in. apply (BROKEN n Hn). }
-      unfold claim_holds in H. apply orb_prop in H as [H|H].
-      - apply Z.leb_le in H. rewrite zsum_map in H. etransitivity; [|exact H]. rewrite size_sum. etransitivity; [|apply SUB; intros n; apply NN].
+      unfold claim_holds in H. cbv zeta in H. fold chosen in H. apply orb_prop in H as [H|H]; [apply orb_prop in H as [H|H]|].
+      - apply Z.leb_le in H. rewrite zsum_map in H. cbn [fst snd] in H. etransitivity; [|exact H]. rewrite size_sum. etransitivity; [|apply SUB; intros n; apply NN].
         apply zsum_le_in. intros n Hn. destruct (EACH n Hn) as [E _]. lia.
-      - fold chosen in H. destruct (most_worth _ _ _ _ _) as [most|] eqn:EM; [|discriminate]. apply Z.ltb_lt in H. rewrite zsum_map in H. rewrite AW in EM.
+      - destruct m; [discriminate|]. destruct part_of as [part_of|]; [|discriminate].
+        unfold most_in_parts in H. cbv zeta in H. rewrite AW in H. set (of_nodes := map (at_stake st) _) in H.
+        set (lines := map (fun e : ((Z * Z) * (stake * reached)) * (flip -> Z) => ((fst (fst (fst e)), snd (fst e)), snd e)) all).
+        assert (map (fun s : (Z * Z) * (stake * reached) => (fst (fst s), snd s)) chosen = map fst lines) as EL by (unfold lines; rewrite <- EA, !map_map; reflexivity).
+        rewrite EL in H. clear EL. set (rows := by_row _) in H.
+        destruct (_ && _) eqn:C in H; [|discriminate]. apply andb_prop in C as [C OWN]. apply andb_prop in C as [C SORTED]. apply andb_prop in C as [C PN]. apply andb_prop in C as [ASC GRP].
+        apply Z.leb_le in H, PN. apply ascending_nodup in ASC. rewrite map_map in GRP. cbn [snd] in GRP. rewrite map_id in GRP. apply ascending_nodup in GRP.
+        rewrite forallb_forall in OWN, SORTED. etransitivity; [|exact H]. clear H. rewrite map_map. cbn [fst snd].
+        assert (forall e, In e of_nodes -> e = at_stake st (fst e, counted t counts st (fst e))) as ON.
+        { intros e I. unfold of_nodes in I. rewrite map_map in I. apply in_map_iff in I as (n & <- & I). reflexivity. }
+        apply (in_parts_sound P first width part_of (every prices) of_nodes lines) with (F := F); [|exact ASC|exact PN| |exact (proj1 ATTACK)|exact GRP| | | |].
+        + intros e I. unfold lines in I. apply in_map_iff in I as (e' & <- & I). cbn [fst snd]. destruct (HOLD e' I) as (H1 & H2 & H3 & _). auto.
+        + intros e r I J. apply Z.eqb_eq. pose proof (OWN (fst e) (in_map fst lines e I)) as O. rewrite forallb_forall in O. exact (O r J).
+        + intros g I. exact (SORTED (largest_first (flat_map above (snd g)), g) (in_map (fun g => (largest_first (flat_map above (snd g)), g)) _ g I)).
+        + unfold of_nodes. rewrite !map_map. cbn [at_stake fst]. rewrite map_id. apply ids_nodup.
+        + intros e I. rewrite (ON e I). specialize (NN (fst e)). cbn [at_stake fst snd]. destruct (find _ _) as [[|]|]; cbn [fst snd]; nia.
+        + split; [exact ND|]. intros n Hn. destruct (EACH n Hn) as (E1 & E2 & E3). exists (at_stake st (n, counted t counts st n)). split; [|split; [reflexivity|]].
+          * unfold of_nodes. apply in_map, (in_map (fun n => (n, counted t counts st n))), ids_in, BROKEN. exact Hn.
+          * unfold lines. rewrite zsum_map. cbn [at_stake fst snd]. destruct (find (statuses st) n) as [[y|y share]|]; [destruct (E2 y eq_refl)| |]; cbn [fst snd];
+              (split; [lia|exact E3]).
+      - destruct (most_worth _ _ _ _ _) as [most|] eqn:EM; [|discriminate]. apply Z.ltb_lt in H. rewrite zsum_map in H. cbn [fst snd] in H. rewrite AW in EM.
         set (pairs := map (fun e : ((Z * Z) * (stake * reached)) * (flip -> Z) => (snd (fst e), snd e)) all).
         assert (map snd chosen = map fst pairs) as EP by (unfold pairs; rewrite <- EA, !map_map; reflexivity). rewrite EP in EM.
         assert (zsum F (worth_of_flip pairs) <= most) as MS.
@@ -215,7 +244,7 @@ Section Collective.
         assert (Z.of_nat (length T) * (ONE * ONE) <= zsum (ids nodes) (fun n => snd (counted t counts st n)) * ONE + zsum all value) as ALL.
         { rewrite size_sum, <- zsum_scale_r.
           apply Z.le_trans with (zsum T (fun n => snd (counted t counts st n) * ONE) + zsum T (fun n => zsum all (fun e => if Z.eqb (fst (fst (fst e))) n then value e else 0))).
-          - rewrite <- zsum_plus. apply zsum_le_in. intros n Hn. destruct (EACH n Hn) as [_ E]. lia.
+          - rewrite <- zsum_plus. apply zsum_le_in. intros n Hn. destruct (EACH n Hn) as (_ & _ & E). lia.
           - apply Z.add_le_mono.
             + rewrite zsum_scale_r. apply Z.mul_le_mono_nonneg_r; [lia|]. apply SUB. intros n. apply NN.
             + rewrite zsum_swap. apply zsum_le_in. intros e I. destruct (in_dec Z.eq_dec (fst (fst (fst e))) T) as [J|J].
@@ -230,16 +259,16 @@ End Collective.
 
 (* The last word: what the program says of integers that are those of a network of floats is true of that network. *)
 Theorem collective (s : Z) (bits z : network Z) (P : problem) (classes : Z) (t : tools) (lines : list collective_line) (st : state)
-    (most : option Z) (nodes : Z) (counts : Z -> Z -> bool) (bound : Z) (prices : prices) :
+    (most : option Z) (part_of : option (Z -> Z)) (nodes : Z) (counts : Z -> Z -> bool) (bound : Z) (prices : prices) :
   integers_of 0 s bits z ->
   prepare_collective z classes P = Some t ->
   all_taken t P nothing_known lines = Some st ->
-  claim_holds t P st most nodes counts bound prices = true ->
+  claim_holds t P st most part_of nodes counts bound prices = true ->
   breaks_at_most (rational bits) P most classes nodes counts bound.
 Proof.
   intros I HP HL HC F T A ND B. destruct (integers_scaled 0 s bits z I) as (k & _ & S). destruct (prepared_ready z classes P t HP) as (first & width & READY).
   pose proof (all_taken_sound z classes P t first width READY most F A lines nothing_known st (nothing_sound z classes P first width F) HL) as KS.
-  apply (claim_sound z classes P t first width READY most F A st nodes counts bound prices T KS HC ND).
+  apply (claim_sound z classes P t first width READY most F A st part_of nodes counts bound prices T KS HC ND).
   intros n Hn. destruct (B n Hn) as [Hn' (y & other & [Hy PR] & CO & Ho & D & L)]. split; [exact Hn'|]. exists y. split; [|split; [exact CO|]].
   - split; [exact Hy|]. intros o Ho' Do. specialize (PR o Ho' Do).
     pose proof (scaled_lt k (rational bits) z (attributes P) n o y S) as LT. pose proof (scaled_lt k (rational bits) z (attributes P) n y o S) as GT.

@@ -1,6 +1,6 @@
-(* What flips are worth: weights (5), sizes (6), and the most that an attack is worth. *)
+(* What flips are worth: weights (5), sizes (6), covers (6a), and the most that an attack is worth. *)
 From Coq Require Import ZArith List Bool Lia Psatz Permutation.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units Rows Leaf Losses Trees Sound Collective.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units Rows Leaf Losses Trees Sound Parts Collective.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -51,6 +51,23 @@ Qed.
 
 Lemma sift_map stop rows f g : map g (sift stop rows f) = sift stop rows (fun d ws => g (f d ws)).
 Proof. induction rows as [|[d [ws square]] rows IH]; [reflexivity|]. cbn [sift]. destruct (stop square); cbn [map]; [reflexivity|]. rewrite IH. reflexivity. Qed.
+
+(* Shares of a number, in units of 1 / ONE and none above 1, add up to 1 if the number is reached. *)
+Lemma shares_reach {A} (F : list A) (x : A -> Z) c : 0 < c -> (forall f, 0 <= x f) -> c <= zsum F x ->
+  ONE <= zsum F (fun f => Z.min ONE (upward (ONE * x f) c)).
+Proof.
+  intros C N H. pose proof one_positive as OP. set (u := fun f => upward (ONE * x f) c).
+  assert (forall f, 0 <= u f) as UN by (intros f; apply upward_nonneg; [exact C|apply Z.mul_nonneg_nonneg; [lia|apply N]]).
+  destruct (existsb (fun f => Z.leb ONE (u f)) F) eqn:E.
+  - apply existsb_exists in E as (f & I & E). apply Z.leb_le in E.
+    etransitivity; [|apply (zsum_mem F (fun f => Z.min ONE (u f)) f I); intros g _; specialize (UN g); lia]. cbn beta. lia.
+  - rewrite (zsum_ext_in F _ u).
+    + apply (Z.mul_le_mono_pos_l _ _ c C). apply Z.le_trans with (zsum F (fun f => ONE * x f)).
+      * rewrite zsum_scale, Z.mul_comm. apply Z.mul_le_mono_nonneg_l; lia.
+      * rewrite <- zsum_scale. apply zsum_le_in. intros f _. apply upward_ge. exact C.
+    + intros f I. fold (u f). apply Z.min_r. assert (Z.leb ONE (u f) = false) as L; [|apply Z.leb_gt in L; lia].
+      destruct (Z.leb ONE (u f)) eqn:EL; [|reflexivity]. assert (existsb (fun f => Z.leb ONE (u f)) F = true); [|congruence]. apply existsb_exists. exists f. auto.
+Qed.
 
 (* A sum of some numbers of a list, k at most, is at most the sum of the k largest. *)
 Lemma largest_sound k l S : (forall above, 0 <= above -> S <= k * above + zsum l (fun x => pos (x - above))) -> S <= largest k l.
@@ -144,35 +161,47 @@ Section Worth.
   Proof.
     intros S Hr H. apply Z.le_trans with (zsum F (fun f => rival_weight f r)).
     2: { apply zsum_le_in. intros f _. exact (fold_max_ge rs (rival_weight f) r Hr). }
-    pose proof (S r Hr) as SR. destruct SR as [C _]. set (u := fun f => upward (ONE * pos (loses r f)) (constant r)).
-    destruct (existsb (fun f => Z.leb ONE (u f)) F) eqn:E.
-    - apply existsb_exists in E as (f & I & E). apply Z.leb_le in E.
-      etransitivity; [|apply (zsum_mem F (fun f => rival_weight f r) f I); intros g _; apply rival_weight_nonneg; auto]. unfold rival_weight. fold (u f). lia.
-    - rewrite (zsum_ext_in F _ u).
-      + apply (Z.mul_le_mono_pos_l _ _ (constant r) C). apply Z.le_trans with (zsum F (fun f => ONE * pos (loses r f))).
-        * rewrite zsum_scale. rewrite Z.mul_comm. apply Z.mul_le_mono_nonneg_l; [pose proof one_positive; lia|]. etransitivity; [exact H|]. apply zsum_le_in. intros. unfold pos. lia.
-        * rewrite <- zsum_scale. apply zsum_le_in. intros f _. apply upward_ge. exact C.
-      + intros f I. unfold rival_weight. fold (u f). apply Z.min_r. assert (Z.leb ONE (u f) = false) as L; [|apply Z.leb_gt in L; lia].
-        destruct (Z.leb ONE (u f)) eqn:EL; [|reflexivity]. assert (existsb (fun f => Z.leb ONE (u f)) F = true); [|congruence]. apply existsb_exists. exists f. auto.
+    apply (shares_reach F (fun f => pos (loses r f)) (constant r)); [apply (S r Hr)|intros f; unfold pos; lia|].
+    etransitivity; [exact H|]. apply zsum_le_in. intros. unfold pos. lia.
   Qed.
 
-  Definition good_stake (s : stake) : Prop := 0 <= by_weight s /\ 0 <= by_size s /\ 0 <= few (grades s) /\ 0 <= more (grades s).
+  Definition good_stake (s : stake) : Prop :=
+    0 <= by_weight s /\ 0 <= by_size s /\ 0 <= few (grades s) /\ 0 <= more (grades s) /\ forall c, In c (covers s) -> 0 <= by_cover c /\ 0 < rest c.
 
   Lemma size_of_nonneg s w : 0 <= few s -> 0 <= more s -> 0 <= size_of s w.
   Proof. intros. unfold size_of. destruct (Z.leb w 0); [lia|]. destruct (Z.leb (least s) w); lia. Qed.
 
-  Lemma worth_of_mono s v w : good_stake s -> v <= w -> worth_of s v <= worth_of s w.
+  Lemma covered_mono c v w : 0 <= by_cover c -> 0 < rest c -> v <= w -> covered c v <= covered c w.
   Proof.
-    intros (A & B & C & D) H. unfold worth_of. assert (size_of (grades s) v <= size_of (grades s) w) as M.
-    { unfold size_of. destruct (Z.leb_spec v 0), (Z.leb_spec w 0); try lia; destruct (Z.leb_spec (least (grades s)) w); try lia; destruct (Z.leb_spec (least (grades s)) v); lia. }
-    apply Z.add_le_mono; apply Z.mul_le_mono_nonneg_l; assumption.
+    intros B R H. unfold covered. apply Z.mul_le_mono_nonneg_l; [exact B|]. apply Z.min_le_compat_l, upward_mono; [exact R|].
+    pose proof one_positive. apply Z.mul_le_mono_nonneg_l; lia.
   Qed.
 
-  Lemma worth_of_zero s : worth_of s 0 = 0.
-  Proof. unfold worth_of, size_of. cbn. lia. Qed.
+  Lemma covered_zero c : covered c 0 = 0.
+  Proof. apply Z.mul_0_r. Qed.
 
-  Lemma worth_of_nonneg s w : good_stake s -> 0 <= w -> 0 <= worth_of s w.
-  Proof. intros G H. rewrite <- (worth_of_zero s). apply worth_of_mono; assumption. Qed.
+  Lemma worth_of_mono s f v w : good_stake s -> v <= w -> worth_of s f v <= worth_of s f w.
+  Proof.
+    intros (A & B & C & D & E) H. unfold worth_of. assert (size_of (grades s) v <= size_of (grades s) w) as M.
+    { unfold size_of. destruct (Z.leb_spec v 0), (Z.leb_spec w 0); try lia; destruct (Z.leb_spec (least (grades s)) w); try lia; destruct (Z.leb_spec (least (grades s)) v); lia. }
+    apply Z.add_le_mono; [apply Z.add_le_mono; apply Z.mul_le_mono_nonneg_l; assumption|].
+    apply zsum_le_in. intros c I. destruct (existsb _ _); [lia|]. apply covered_mono; [apply E; exact I|apply E; exact I|exact H].
+  Qed.
+
+  Lemma worth_of_zero s f : worth_of s f 0 = 0.
+  Proof.
+    unfold worth_of, size_of. rewrite zsum_zero; [cbn; lia|]. intros c _. destruct (existsb _ _); [reflexivity|apply covered_zero].
+  Qed.
+
+  Lemma worth_of_nonneg s f w : good_stake s -> 0 <= w -> 0 <= worth_of s f w.
+  Proof. intros G H. rewrite <- (worth_of_zero s f). apply worth_of_mono; assumption. Qed.
+
+  Lemma worth_of_at_most s f v w : good_stake s -> 0 <= v -> v <= w -> worth_of s f v <= worth_at_most s w.
+  Proof.
+    intros G V H. etransitivity; [exact (worth_of_mono s f v w G H)|]. unfold worth_of, worth_at_most. apply Z.add_le_mono_l.
+    apply zsum_le_in. intros c I. destruct G as (_ & _ & _ & _ & E). destruct (existsb _ _); [|lia].
+    rewrite <- (covered_zero c). apply covered_mono; [apply E; exact I|apply E; exact I|lia].
+  Qed.
 
   Section Most.
     Variable all : list ((stake * reached) * (flip -> Z)).
@@ -181,7 +210,7 @@ Section Worth.
     Hypothesis DISTINCT : NoDup (map fst rows).
 
     (* (3) *)
-    Definition worth_of_flip (f : flip) : Z := zsum all (fun e => worth_of (fst (fst e)) (snd e f)).
+    Definition worth_of_flip (f : flip) : Z := zsum all (fun e => worth_of (fst (fst e)) f (snd e f)).
 
     Lemma worth_nonneg f : 0 <= worth_of_flip f.
     Proof. apply zsum_nonneg. intros e He. destruct (GOOD e He) as (G & _ & W & _). apply worth_of_nonneg; [exact G|apply W]. Qed.
@@ -197,7 +226,7 @@ Section Worth.
 
     (* What is said of each share line of a row is true of their sum. *)
     Lemma worth_inside n d items (g : stake * list (Z * (unit -> losing)) -> Z) : free P n d = true -> In (n, items) rows ->
-      (forall e items, In e all -> In (n, items) (snd (fst e)) -> worth_of (fst (fst e)) (snd e (n, d)) <= g (fst (fst e), items)) ->
+      (forall e items, In e all -> In (n, items) (snd (fst e)) -> worth_of (fst (fst e)) (n, d) (snd e (n, d)) <= g (fst (fst e), items)) ->
       worth_of_flip (n, d) <= zsum items g.
     Proof.
       intros FR I H.
@@ -218,15 +247,15 @@ Section Worth.
     Proof.
       intros AB I. rewrite <- (zsum_map _ (fun x => pos (x - above)) (fun x => x)). unfold amounts. rewrite sift_map. apply sift_sound. intros d. cbn zeta. fold (ws d).
       destruct (free P n d) eqn:FR; [|split; [unfold pos; lia|lia]]. cbn [andb]. split.
-      - assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_roughly (opened (snd e)) d))) as R.
-        { apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_mono; [exact G|]. apply (W n its d FR Hi). }
-        rewrite (zsum_map _ _ (fun e => worth_of (fst e) (weight_roughly (snd e) d))). cbn [fst snd]. unfold opened in R.
+      - assert (worth_of_flip (n, d) <= zsum items (fun e => worth_at_most (fst e) (weight_roughly (opened (snd e)) d))) as R.
+        { apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_at_most; [exact G|apply (GOOD e He)|]. apply (W n its d FR Hi). }
+        rewrite (zsum_map _ _ (fun e => worth_at_most (fst e) (weight_roughly (snd e) d))). cbn [fst snd]. unfold opened in R.
         match goal with |- context [Z.leb ?a ?b] => destruct (Z.leb_spec a b) end; cbn [negb]; [unfold pos; lia|]. clear R.
-        assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_of (opened (snd e)) d (ws d)))) as B; [|rewrite zsum_map; cbn [fst snd]; unfold pos; unfold opened in B; lia].
+        assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (n, d) (weight_of (opened (snd e)) d (ws d)))) as B; [|rewrite zsum_map; cbn [fst snd]; unfold pos; unfold opened in B; lia].
         apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_mono; [exact G|]. apply (W n its d FR Hi).
       - intros square SQ ST. apply Z.leb_le in ST. rewrite !zsum_map in ST. cbn [fst snd] in ST.
-        assert (worth_of_flip (n, d) <= zsum items (fun e => worth_of (fst e) (weight_within (pace (opened (snd e))) (root square)))) as B; [|unfold pos; unfold opened in B; lia].
-        apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_mono; [exact G|]. apply (W n its d FR Hi). exact SQ.
+        assert (worth_of_flip (n, d) <= zsum items (fun e => worth_at_most (fst e) (weight_within (pace (opened (snd e))) (root square)))) as B; [|unfold pos; unfold opened in B; lia].
+        apply worth_inside; auto. intros e its He Hi. destruct (GOOD e He) as (G & _ & _ & _ & W). cbn [fst snd]. apply worth_of_at_most; [exact G|apply (GOOD e He)|]. apply (W n its d FR Hi). exact SQ.
     Qed.
 
     Lemma size_left F n : admissible P F -> size (of_node n F) <= pos (left P n).
@@ -234,6 +263,23 @@ Section Worth.
       intros A. destruct (of_node n F) as [|f r] eqn:E; [unfold size, pos; cbn; lia|].
       assert (In f (of_node n F)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I1 I2]. apply Z.eqb_eq in I2.
       destruct A as (_ & _ & Q & q). specialize (q f I1). rewrite I2, E in q. pose proof (size_of_node_le n F). rewrite E in *. unfold left, pos. lia.
+    Qed.
+
+    Lemma row_above F n items price above : admissible P F -> 0 <= above -> In (n, items) rows ->
+      zsum (of_node n F) (fun f => pos (worth_of_flip f - price - above)) <= zsum (amounts P (attribute_rows (count P) width first) n price items) (fun x => pos (x - above)).
+    Proof.
+      intros A AB I. etransitivity; [|exact (amounts_sound n items price above AB I)].
+      rewrite (zsum_ext_in (of_node n F) _ (fun f => (fun d => if free P n d then pos (worth_of_flip (n, d) - price - above) else 0) (snd f))).
+      2: { intros [n' d] Hf. unfold of_node in Hf. apply filter_In in Hf as [Hf En]. apply Z.eqb_eq in En. cbn [fst snd] in *. subst n'.
+           destruct (made_is_free P F _ A Hf) as [FR _]. cbn [fst snd] in FR. rewrite FR. reflexivity. }
+      rewrite <- (zsum_map (of_node n F) snd (fun d => if free P n d then pos (worth_of_flip (n, d) - price - above) else 0)). apply zsum_incl.
+      - assert (forall l : list flip, NoDup l -> (forall f, In f l -> fst f = n) -> NoDup (map snd l)) as ND.
+        { induction l as [|f l IH]; intros N1 N2; cbn [map]; constructor; inversion N1; subst; [|apply IH; auto; intros; apply N2; right; assumption].
+          intros C. apply in_map_iff in C as (f' & E1 & C). assert (f' = f); [|subst; contradiction].
+          rewrite (surjective_pairing f), (surjective_pairing f'), E1, (N2 f (or_introl eq_refl)), (N2 f' (or_intror C)). reflexivity. }
+        apply ND; [apply NoDup_filter; apply A|]. intros f Hf. unfold of_node in Hf. apply filter_In in Hf as [_ En]. apply Z.eqb_eq. exact En.
+      - intros d Hd. apply in_map_iff in Hd as (f & <- & Hf). unfold of_node in Hf. apply filter_In in Hf as [Hf _]. apply ids_in. apply A. exact Hf.
+      - intros d _. destruct (free P n d); unfold pos; lia.
     Qed.
 
     (* (4) *)
@@ -269,18 +315,7 @@ Section Worth.
               destruct (made_is_free P F f A Hf) as [FR _]. rewrite En in FR. unfold free in FR. apply andb_prop in FR as [FR _]. apply Z.ltb_lt in FR. unfold pos in SL. lia. }
             apply Z.le_trans with (size (of_node n F) * above + zsum (of_node n F) (fun f => pos (worth_of_flip f - theta - above))).
             { unfold G, size. rewrite size_sum, <- zsum_scale_r, <- zsum_plus. apply zsum_le_in. intros f _. unfold pos. lia. }
-            apply Z.add_le_mono; [apply Z.mul_le_mono_nonneg_r; assumption|]. etransitivity; [|exact (amounts_sound n items theta above AB J)].
-            rewrite (zsum_ext_in (of_node n F) _ (fun f => (fun d => if free P n d then pos (worth_of_flip (n, d) - theta - above) else 0) (snd f))).
-            2: { intros [n' d] Hf. unfold of_node in Hf. apply filter_In in Hf as [Hf En]. apply Z.eqb_eq in En. cbn [fst snd] in *. subst n'.
-                 destruct (made_is_free P F _ A Hf) as [FR _]. cbn [fst snd] in FR. rewrite FR. reflexivity. }
-            rewrite <- (zsum_map (of_node n F) snd (fun d => if free P n d then pos (worth_of_flip (n, d) - theta - above) else 0)). apply zsum_incl.
-            + assert (forall l : list flip, NoDup l -> (forall f, In f l -> fst f = n) -> NoDup (map snd l)) as ND.
-              { induction l as [|f l IH]; intros N1 N2; cbn [map]; constructor; inversion N1; subst; [|apply IH; auto; intros; apply N2; right; assumption].
-                intros C. apply in_map_iff in C as (f' & E1 & C). assert (f' = f); [|subst; contradiction].
-                rewrite (surjective_pairing f), (surjective_pairing f'), E1, (N2 f (or_introl eq_refl)), (N2 f' (or_intror C)). reflexivity. }
-              apply ND; [apply NoDup_filter; apply A|]. intros f Hf. unfold of_node in Hf. apply filter_In in Hf as [_ En]. apply Z.eqb_eq. exact En.
-            + intros d Hd. apply in_map_iff in Hd as (f & <- & Hf). unfold of_node in Hf. apply filter_In in Hf as [Hf _]. apply ids_in. apply A. exact Hf.
-            + intros d _. destruct (free P n d); unfold pos; lia.
+            apply Z.add_le_mono; [apply Z.mul_le_mono_nonneg_r; assumption|]. exact (row_above F n items theta above A AB J).
           - left. unfold G. apply Z.le_trans with (zsum (of_node n F) (fun _ => 0)); [|rewrite zsum_zero; [lia|reflexivity]]. apply zsum_le_in.
             intros [n' d] Hf. unfold of_node in Hf. apply filter_In in Hf as [Hf En]. apply Z.eqb_eq in En. cbn [fst] in En. subst n'.
             destruct (made_is_free P F _ A Hf) as [FR _]. cbn [fst snd] in FR. rewrite (worth_outside n d FR J). unfold pos. lia. }
@@ -334,22 +369,22 @@ Lemma grade_sound P first width rows w F k p s : NoDup (map fst rows) -> weighs 
   grade P (attribute_rows (count P) width first) rows k p = Some s ->
   (0 <= few s /\ 0 <= more s) /\ (ONE <= zsum F w -> ONE <= zsum F (fun f => size_of s (w f))).
 Proof.
-  intros ND W A. unfold grade. set (unit_stake := {| by_weight := 1; by_size := 0; grades := _ |}). set (room := Z.min _ _).
+  intros ND W A. unfold grade. set (room := Z.min _ _).
   destruct (most_worth _ _ _ _ _) as [T|] eqn:ET; [|discriminate]. destruct (Z.leb 1 k && Z.ltb T ONE) eqn:E; [|discriminate]. intros ES. apply some_eq in ES. subst s.
   apply andb_prop in E as [K T1]. apply Z.leb_le in K. apply Z.ltb_lt in T1. pose proof one_positive as OP. cbn [few more].
   assert (0 <= upward ONE k) as U1 by (apply upward_nonneg; lia). assert (0 <= upward ONE (k + 1)) as U2 by (apply upward_nonneg; lia).
   split; [destruct (Z.leb k room), (Z.leb (k + 1) room); lia|]. intros REACH.
   assert (forall G, admissible P G -> size G <= k - 1 -> zsum G w <= T) as MOST.
-  { intros G AG SG. set (all := [((unit_stake, rows), w)]).
+  { intros G AG SG. set (all := [((only_weights, rows), w)]).
     assert (zsum G (worth_of_flip all) <= T) as B.
     { apply (most_worth_sound (limited P (k - 1)) first width all) with (m := None) (p := p).
-      - intros e [<-|[]]. cbn [fst snd]. split; [unfold good_stake; cbn; lia|]. split; [exact ND|]. destruct W as (W1 & W2 & W3). split; [exact W1|]. split.
+      - intros e [<-|[]]. cbn [fst snd]. split; [unfold good_stake; cbn; repeat split; try lia; contradiction|]. split; [exact ND|]. destruct W as (W1 & W2 & W3). split; [exact W1|]. split.
         + intros n d FR. apply W2. exact (limited_free P (k - 1) n d FR).
         + intros n items d FR. apply W3. exact (limited_free P (k - 1) n d FR).
       - apply ascending_nodup. unfold most_worth in ET. destruct (ascending _); [reflexivity|discriminate].
       - split; [apply limited_admissible; assumption|exact I].
       - exact ET. }
-    rewrite (zsum_ext G (worth_of_flip all) w) in B; [exact B|]. intros f. unfold worth_of_flip, all. rewrite zsum_cons, zsum_nil. cbn [fst snd]. unfold worth_of. cbn [by_weight by_size unit_stake]. lia. }
+    rewrite (zsum_ext G (worth_of_flip all) w) in B; [exact B|]. intros f. unfold worth_of_flip, all. rewrite zsum_cons, zsum_nil. cbn [fst snd]. unfold worth_of. cbn [by_weight by_size covers only_weights]. rewrite zsum_nil. lia. }
   set (s := {| least := _; few := _; more := _ |}). set (G := filter (fun f => Z.ltb 0 (w f)) F).
   assert (admissible P G) as AG by (apply filter_admissible; exact A).
   assert (forall f, In f G -> In f F /\ 0 < w f) as IG by (intros f Hf; unfold G in Hf; apply filter_In in Hf as [H1 H2]; apply Z.ltb_lt in H2; auto).
@@ -383,4 +418,29 @@ Proof.
       { unfold s. cbn [least]. assert (NoDup G) as NG by apply AG. pose proof (zsum_without f G w NG Hf) as ZW. pose proof (size_without f G NG Hf) as SW.
         specialize (MOST (without f G) (filter_admissible P G _ AG)). lia. }
       apply Z.leb_le in LE. rewrite LE. assert (few s = upward ONE k) as <- by (unfold s; cbn [few]; destruct (Z.leb_spec k room); [reflexivity|lia]). lia.
+Qed.
+
+(* (6a): flips that have weights of ONE are worth ONE beside those that are taken as made. *)
+Lemma covers_of_sound t P first width rows w F stated c : weighs P first width rows w -> admissible P F ->
+  (forall d, get (weights_at t) d = map (fun tm => map (weight (snd tm) d) (ids width)) (numbered first)) ->
+  In c (covers_of t P rows stated) -> 0 <= by_cover c -> 0 < rest c -> ONE <= zsum F w ->
+  by_cover c * ONE <= zsum F (fun f => if existsb (same f) (taken c) then 0 else covered c (w f)).
+Proof.
+  intros (W1 & W2 & W3) A WS I B R REACH. set (others := filter (fun f => negb (existsb (same f) (taken c))) F).
+  rewrite (zsum_ext F _ (fun f => if negb (existsb (same f) (taken c)) then covered c (w f) else 0)) by (intros f; destruct (existsb _ _); reflexivity).
+  rewrite <- zsum_filter. fold others. unfold covered. rewrite zsum_scale. apply Z.mul_le_mono_nonneg_l; [exact B|].
+  apply shares_reach; [exact R|intros f; apply W1|]. unfold covers_of in I. apply in_map_iff in I as ([gamma made] & EC & _). cbn [fst snd] in EC.
+  set (weight_at := fun f : flip => _) in EC.
+  assert (rest c = ONE - zsum made weight_at /\ taken c = made) as [ER ET] by (rewrite <- EC; split; reflexivity). clear EC.
+  assert (zsum F w = zsum others w + zsum (filter (fun f => existsb (same f) made) F) w) as SPLIT.
+  { unfold others. rewrite ET, !zsum_filter, <- zsum_plus. apply zsum_ext. intros f. destruct (existsb _ _); cbn [negb]; lia. }
+  assert (forall f, 0 <= weight_at f) as NN.
+  { intros f. unfold weight_at. destruct (free _ _ _); [apply fold_max_nonneg|lia]. }
+  assert (zsum (filter (fun f => existsb (same f) made) F) w <= zsum made weight_at); [|lia].
+  etransitivity; [apply zsum_le_in with (g := weight_at)|apply zsum_incl; [apply NoDup_filter, A| |auto]].
+  - intros [n d] Hf. apply filter_In in Hf as [Hf _]. destruct (made_is_free P F _ A Hf) as [FR _]. cbn [fst snd] in FR. unfold weight_at. cbn [fst snd].
+    rewrite FR, WS, get_tabulate. destruct (List.find _ rows) as [[n' items]|] eqn:FI.
+    + apply find_some in FI as [FI En]. apply Z.eqb_eq in En. cbn [fst snd] in *. subst n'. apply (W3 n items d FR FI).
+    + rewrite (W2 n d FR); [apply fold_max_nonneg|]. intros J. apply in_map_iff in J as (r & En & J). pose proof (find_none _ _ FI r J) as K. cbn beta in K. rewrite En, Z.eqb_refl in K. discriminate.
+  - intros f Hf. apply filter_In in Hf as [_ Hf]. apply existsb_exists in Hf as (g & Hg & S). apply same_spec in S. subst g. exact Hg.
 Qed.

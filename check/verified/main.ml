@@ -3,8 +3,8 @@
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
-   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
-   and lines of bounds need not be read correctly. *)
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices,
+   components and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
 
@@ -74,7 +74,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 9" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 10" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -295,6 +295,15 @@ let network s =
   scaled_layers s (fun k -> finest_stated (stated k)) (fun a k weight -> { operator = integer_rows a (stated k); weight })
     (fun terms inputs bias relu -> { terms; Checker.inputs; bias; relu })
 
+(* The component of each node: one of its nodes. A claim may be rounded down in any parts of the graph. *)
+let components s =
+  let above = Array.init s.nodes Fun.id in
+  let rec root n = if above.(n) = n then n else begin above.(n) <- above.(above.(n)); root above.(n) end in
+  let join m (n, _) = let a = root m and b = root n in above.(max a b) <- min a b in
+  List.iter (fun (l : stored) -> Array.iter (fun k -> Array.iteri (fun m row -> List.iter (join m) row) (stated s.operators.(k))) l.operators) s.layers;
+  let parts = Array.init s.nodes (fun n -> N.of_int (root n)) in
+  fun n -> Option.value (at parts n) ~default:(N.of_int (-1))
+
 let remembered f = let known = Hashtbl.create 256 in fun key -> match Hashtbl.find_opt known key with Some x -> x | None -> let x = f key in Hashtbl.add known key x; x
 
 (* What a rule makes of sizes, as floats; other sizes than those of nodes have none. *)
@@ -480,7 +489,9 @@ let share_line scales top owner reference w =
   let stated_count = big w in
   let stated_prices = whole_prices w in
   let leaf w = let other = id w in expect "L" w; let r = raw w in let room = room scales top r in (other, (N.shift_left N.one room, cook scales top room r)) in
-  { owner; reference; of_weight; of_size; leaves = many w leaf; stated_count; stated_prices }
+  let leaves = many w leaf in
+  let stated_covers = many w (fun w -> let weight = big w in (weight, many w (fun w -> let n = id w in (n, id w)))) in
+  { owner; reference; of_weight; of_size; leaves; stated_count; stated_prices; stated_covers }
 
 let rec edge_tree leaf w = match word w with
   | "A" -> ListAll (leaf w)
@@ -599,8 +610,9 @@ let () =
         | "claim" ->
             let bound = big w in
             let prices = whole_prices w in
+            let parts = match word w with "whole" -> None | "components" -> Some (components s) | other -> wrong ("'" ^ other ^ "' is no way to round") in
             ended w;
-            if claim_holds tools p !known most (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
+            if claim_holds tools p !known most parts (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
         | other -> wrong ("'" ^ other ^ "' is no line") in
       let p = problem s in
       let unfit () = wrong "the first layer does not take the attributes" in

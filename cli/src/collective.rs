@@ -90,7 +90,7 @@ enum RowChoice {
     Count,
     /// And what every single flip can do to each node
     All,
-    /// What every single flip can do to each node, and nothing else: with --proofs, files that `check --verified` takes
+    /// What every single flip can do to each node, and nothing else
     Weights,
 }
 
@@ -107,7 +107,7 @@ impl Collective {
         }
         if self.rows == RowChoice::Count && self.proofs.is_some() {
             return Err(miette!(
-                help = "leave --rows out, or give `--rows weights`, of which `check --verified` knows the proofs",
+                help = "leave --rows out, or give `--rows weights`",
                 "--proofs and --rows count contradict each other: no proof states counts"
             ));
         }

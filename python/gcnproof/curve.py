@@ -205,7 +205,7 @@ def collective(
     The bound starts from what each node withstands by itself: it is searched for, up to a few flips and 5 seconds a node (`time_limit`), with
     `complete=True` up to the largest budget and without a limit, with `complete=False` by bounds alone; or `radii` says it, the result of `radius` on the same graph, model and q, or its file. `rows="count"` uses
     nothing else; by default the bound also uses what every single flip can do to each node. With it `solver="highs"` lets HiGHS propose the multipliers
-    of the bound, in a build with the laboratory. `rows="weights"` uses nothing but these effects: its proofs are those that the verified checker takes. `swaps` says how long the search for an attack continues.
+    of the bound, in a build with the laboratory. `rows="weights"` uses nothing but these effects. `swaps` says how long the search for an attack continues.
 
     `proofs` is a folder that gets a proof of every bound, one file Q-N.jsonl for each budget, which `check` reads. `out`, `resume` and
     `force` are those of `certify`, with a row for each budget.

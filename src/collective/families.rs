@@ -38,7 +38,7 @@ pub enum Rows {
     All,
     /// Those of its weights and covers of them: what a proof can state.
     Provable,
-    /// Those of its weights alone, rounded as a whole: what the verified checker knows.
+    /// Those of its weights alone, rounded as a whole.
     Weights,
 }
 

@@ -26,7 +26,7 @@ mod written;
 
 pub(crate) use checker::CollectiveChecker;
 pub use checker::accept;
-pub(crate) use line::{CollectiveClaim, CollectiveHeader, CollectiveLine, Share, ShareLeaf};
+pub(crate) use line::{CollectiveClaim, CollectiveHeader, CollectiveLine, Cover, Share, ShareLeaf};
 pub(crate) use order::{Order, Placed};
 pub(crate) use statement::CollectiveStatement;
 pub use statement::CollectiveStatement as Statement;

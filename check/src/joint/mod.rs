@@ -6,8 +6,10 @@
 //! | `statement` | what header, graph and model mean |
 //! | `checker` | what is accepted |
 //! | `shown` | the same written out for the verified checker |
+//! | `fit` | trees over flips that suit a changed graph, for `shown` |
 
 mod checker;
+mod fit;
 mod shown;
 mod statement;
 

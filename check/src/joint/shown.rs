@@ -1,8 +1,11 @@
 //! A proof written out for a checker that lists sets of changes: trees over flips for the graphs after some of
 //! them. The rules hold for any hints, so nothing here has to be right.
 
+use std::cell::Cell;
+
 use super::JointChecker;
-use crate::checker::Checker;
+use super::fit::{fitted, within};
+use crate::checker::{Checker, Session};
 use crate::edges::changes::{ChangePath, OpenChange, walk};
 use crate::edges::{Edge, EdgeClaim, EdgeClassProof, EdgeNodeProof, EdgeStep, FlippedLeaf};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
@@ -12,6 +15,9 @@ use crate::work::Meter;
 
 /// Sets of changes of a leaf that have trees of their own, at most.
 const MOST_SETS: usize = 200;
+
+/// Leaves that are tried for a proof where its own do not suit changed graphs, at most.
+const MOST_TRIED: usize = 1_000;
 
 /// Classes whose trees have the same splits on edges.
 pub(crate) struct ShownGroup {
@@ -59,10 +65,16 @@ impl JointChecker<'_> {
                 None => groups.push(vec![one]),
             }
         }
-        groups.iter().map(|group| self.group(proof, group)).collect()
+        let left = Cell::new(MOST_TRIED);
+        groups.iter().map(|group| self.group(proof, group, &left)).collect()
     }
 
-    fn group(&self, proof: &EdgeNodeProof, group: &[&EdgeClassProof]) -> Result<ShownGroup, Reason> {
+    fn group(
+        &self,
+        proof: &EdgeNodeProof,
+        group: &[&EdgeClassProof],
+        left: &Cell<usize>,
+    ) -> Result<ShownGroup, Reason> {
         let changes = &self.statement.changes;
         let meter = self.work.line();
         let mut path = ChangePath::new(&changes.network, &changes.budget);
@@ -73,7 +85,7 @@ impl JointChecker<'_> {
             meter.restart();
             let at = places.next().ok_or(Reason::Incomplete)?;
             let leaves: Result<Vec<_>, Reason> = group.iter().map(|one| leaf(one, at)).collect();
-            sets.push(self.sets(proof, path, &leaves?, &meter)?);
+            sets.push(self.sets(proof, path, &leaves?, left, &meter)?);
             Ok(())
         })
         .map_err(|(_, reason)| reason)?;
@@ -91,6 +103,7 @@ impl JointChecker<'_> {
         proof: &EdgeNodeProof,
         path: &ChangePath,
         leaves: &[(u32, &FlippedLeaf)],
+        left: &Cell<usize>,
         meter: &Meter,
     ) -> Result<Vec<ShownSet>, Reason> {
         let open = path.every_open(proof.id, meter)?;
@@ -109,7 +122,7 @@ impl JointChecker<'_> {
         let of = |chosen: &Vec<usize>| {
             meter.restart();
             let changes = set(&open, chosen);
-            self.on(&path.graph(&changes), meter, |checker| Ok(after(checker, proof, &changes, leaves, meter)))
+            self.on(&path.graph(&changes), meter, |checker| Ok(after(checker, proof, &changes, leaves, left, meter)))
         };
         all.iter().rev().map(of).collect()
     }
@@ -140,31 +153,42 @@ fn after(
     proof: &EdgeNodeProof,
     changes: &[OpenChange],
     leaves: &[(u32, &FlippedLeaf)],
+    left: &Cell<usize>,
     meter: &Meter,
 ) -> ShownSet {
     let mut trees = Vec::new();
     for &(class, leaf) in leaves {
         let own = leaf.after.iter().find(|after| changes.len() == 1 && changes[0].edge == after.edge);
         let tree = own.map_or(&leaf.tree, |after| &after.tree);
-        trees.extend(expanded(checker, [proof.class, class], proof.id, tree, meter));
+        trees.extend(expanded(checker, [proof.class, class], proof.id, tree, left, meter));
     }
     let short = trees.iter().any(|tree| !tree.expanded.is_empty());
     let bounds = if short { checker.expanded_bounds(proof.id) } else { Vec::new() };
     ShownSet { changes: changes.iter().map(|change| change.edge).collect(), bounds, trees }
 }
 
-/// A tree whose short leaves are written out: into the hints that the checker accepts, or, where it accepts none,
-/// into any.
-fn expanded(checker: &Checker, classes: [u32; 2], node: u32, tree: &[Step], meter: &Meter) -> Option<ShownTree> {
-    let short = (0..tree.len()).filter(|&at| matches!(tree[at], Step::Leaf(_))).collect();
-    let accepted = checker.about(node, Dyadic::ZERO, meter, |session| session.written_out(classes, tree));
-    let written = accepted.ok().or_else(|| {
-        let one = ClassProof { class: classes[1], tree: tree.to_vec() };
+/// A tree whose short leaves are written out: one that the checker accepts, or, where none is found, the tree of the leaf
+/// with any hints.
+fn expanded(
+    checker: &Checker,
+    classes: [u32; 2],
+    node: u32,
+    tree: &[Step],
+    left: &Cell<usize>,
+    meter: &Meter,
+) -> Option<ShownTree> {
+    let accepted = checker
+        .about(node, Dyadic::ZERO, meter, |session| fitted(session, classes, tree, left).ok_or(Reason::Incomplete));
+    let (tree, written) = accepted.ok().or_else(|| {
+        let within = |session: &mut Session| within(&session.scope(), tree).ok_or(Reason::Incomplete);
+        let tree = checker.about(node, Dyadic::ZERO, meter, within).ok()?;
+        let one = ClassProof { class: classes[1], tree: tree.clone() };
         let alone = NodeProof { id: node, class: classes[0], claim: Claim::Robust(vec![one]) };
         match checker.expand_unjudged(&alone).ok()?.claim {
-            Claim::Robust(mut trees) => trees.pop().map(|one| one.tree),
+            Claim::Robust(mut trees) => trees.pop().map(|one| (tree, one.tree)),
             Claim::NonRobust(_) => None,
         }
-    });
-    written.map(|tree| ShownTree { of: ClassProof { class: classes[1], tree }, expanded: short })
+    })?;
+    let expanded = (0..tree.len()).filter(|&at| matches!(tree[at], Step::Leaf(_))).collect();
+    Some(ShownTree { of: ClassProof { class: classes[1], tree: written }, expanded })
 }

@@ -140,7 +140,7 @@ impl<'a> Written<'a> {
         // There are no more pairs than that.
         let most = edges.global.min((nodes as u64).saturating_mul(nodes as u64));
         writeln!(to, "edges {most} {ends} {kind} {keep}")?;
-        each(&edges.local, nodes, to)?;
+        each(&edges.local, nodes, u64::MAX, to)?;
         write!(to, "frozen ")?;
         pairs(&edges.frozen, to)?;
         match &changes.candidates {
@@ -155,8 +155,11 @@ impl<'a> Written<'a> {
         match &self.header.flips {
             None => writeln!(to, "flips none")?,
             Some(flips) => {
-                writeln!(to, "flips too {} {}", flips.global, flips.direction)?;
-                each(&flips.local, nodes, to)?;
+                // Prices that are stated are for no more flips than there are.
+                let attributes = graph.attributes.columns as u64;
+                let most = flips.global.min((nodes as u64).saturating_mul(attributes));
+                writeln!(to, "flips too {most} {}", flips.direction)?;
+                each(&flips.local, nodes, attributes, to)?;
                 write!(to, "frozen ")?;
                 words(&flips.frozen_attributes, to)?;
             }
@@ -166,14 +169,14 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Local budgets.
-fn each(local: &Local, nodes: usize, to: &mut impl Write) -> io::Result<()> {
+/// Local budgets, none above `most`.
+fn each(local: &Local, nodes: usize, most: u64, to: &mut impl Write) -> io::Result<()> {
     write!(to, "each ")?;
     let of = |node: usize| match local {
-        Local::Uniform(most) => *most,
+        Local::Uniform(own) => *own,
         Local::PerNode(list) => list[node],
     };
-    words((0..nodes).map(of), to)
+    words((0..nodes).map(|node| of(node).min(most)), to)
 }
 
 fn pairs(list: &[Edge], to: &mut impl Write) -> io::Result<()> {

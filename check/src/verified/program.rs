@@ -11,14 +11,6 @@ use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
 use crate::verdict::Verdict;
 
-/// What of proofs about one attack the program has no rule for.
-fn unknown(what: &str) -> String {
-    format!(
-        "the verified checker knows no {what} of proofs about one attack, and this file has some: check it without \
-         --verified"
-    )
-}
-
 /// The program, told about one statement.
 pub struct Judge {
     process: Process,
@@ -107,11 +99,11 @@ impl Judge {
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
     pub(super) fn share(&mut self, checker: &Checker, share: &Share) -> Result<(bool, usize), String> {
-        if !share.covers.is_empty() {
-            return Err(unknown("covers"));
-        }
-        let classes = checker.statement().network.classes();
-        if share.class as usize >= classes || share.require_leaves(classes).is_err() {
+        let network = &checker.statement().network;
+        let (classes, attributes) = (network.classes(), &network.graph.attributes);
+        let admissible =
+            share.require_leaves(classes).and_then(|()| share.require_covers(attributes.rows, attributes.columns));
+        if share.class as usize >= classes || admissible.is_err() {
             return Ok((false, 0));
         }
         let Ok(written) = checker.session(share.id, |session| session.written_share(share)) else {
@@ -126,9 +118,6 @@ impl Judge {
     /// # Errors
     /// If the program does not answer.
     pub(super) fn claim(&mut self, claim: &CollectiveClaim) -> Result<bool, String> {
-        if claim.components {
-            return Err(unknown("components"));
-        }
         self.process.question(&text::claim(claim)).map(|answer| answer == "holds")
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use gcnproof_files::{GraphFile, Pattern};
 
-use crate::collective::{CollectiveClaim, CollectiveStatement, Share, ShareLeaf, WrittenShare};
+use crate::collective::{CollectiveClaim, CollectiveStatement, Cover, Share, ShareLeaf, WrittenShare};
 use crate::format::{
     BoundsLine, Claim, ClassProof, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
 };
@@ -18,7 +18,7 @@ use crate::number::Dyadic;
 use crate::statement::{Links, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 9";
+pub(crate) const GREETING: &str = "gcnproof-verified 10";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -223,6 +223,11 @@ pub(crate) fn share(of: &Share, written: &WrittenShare) -> String {
         let is_stated = of.leaves.iter().any(|(of, leaf)| of == class && matches!(leaf, ShareLeaf::Hints(_)));
         hints(&mut line, stated, if is_stated { ReachPrices::Stated } else { ReachPrices::Best });
     }
+    push(&mut line, of.covers.len());
+    for Cover { weight, made } in &of.covers {
+        push(&mut line, format_args!("{weight} {}", made.len()));
+        made.iter().for_each(|(node, attribute)| push(&mut line, format_args!("{node} {attribute}")));
+    }
     line
 }
 
@@ -230,6 +235,7 @@ pub(crate) fn share(of: &Share, written: &WrittenShare) -> String {
 pub(crate) fn claim(of: &CollectiveClaim) -> String {
     let mut line = format!("claim {}", of.bound);
     whole_prices(&mut line, of.price, &of.prices);
+    push(&mut line, if of.components { "components" } else { "whole" });
     line
 }
 

@@ -224,3 +224,92 @@ fn the_verified_checker_judges_by_the_changed_graphs() {
     assert_eq!(verified(&program, -1.0, &robust(tree.clone())).1, EdgeAnswer::Shown(Verdict::Robust));
     assert_eq!(verified(&program, 0.0, &robust(tree)).1, EdgeAnswer::Rejected);
 }
+
+/// What the verified checker says of an accepted line of another world.
+fn shown(program: &std::path::Path, files: &(GraphFile, ModelFile), header: &Value, line: &Value) -> EdgeAnswer {
+    let (graph, model) = files;
+    let header: Header = serde_json::from_value(header["header"].clone()).unwrap();
+    let statement = Statement::new(graph, model, &header).unwrap();
+    let Ok(Line::Node(proof)) = Line::read(line.to_string().as_bytes(), usize::MAX) else { panic!("{line}") };
+    for exact_only in [false, true] {
+        let checker = Checker::new(&statement, exact_only);
+        assert_eq!(checker.check(&proof).map_err(|fault| fault.reason).unwrap(), Verdict::Robust, "{line}");
+    }
+    let checker = Checker::new(&statement, false);
+    JointJudge::start(program, graph, model, &header).unwrap().ask(&checker, &proof, 1_000).unwrap()
+}
+
+/// Prices of flips are chosen for no more flips than there are, whatever a header states.
+#[test]
+fn budgets_above_all_flips_are_those_of_all_flips() {
+    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
+    // No edges, and removals in one direction. The margin is so large that prices of flips are above their losses.
+    let files = world(-20.0);
+    let alone = GraphFile { adjacency: pattern(3, 3, |_, _| false), ..files.0.clone() };
+    for (graph, directed) in [(files.0, false), (alone.clone(), false), (alone, true)] {
+        for (global, local) in [(3, 1), (4, 1), (1000, 1), (1000, 1000), (2, 1000)] {
+            let mut header = header();
+            header["header"]["edges"]["global"] = json!(if directed { 2 } else { 0 });
+            header["header"]["edges"]["changes"] = json!({ "kind": "remove", "directed": directed });
+            header["header"]["flips"] = json!({ "global": global, "local": local, "direction": "both" });
+            let line = robust(json!([{ "flips": { "tree": [{ "leaf": {} }] } }]));
+            let answer = shown(&program, &(graph.clone(), files.1.clone()), &header, &line);
+            assert_eq!(answer, EdgeAnswer::Shown(Verdict::Robust), "{directed} {global} {local}");
+        }
+    }
+}
+
+/// A leaf may speak of nodes that its own does not depend on once an edge is removed.
+#[test]
+fn leaves_are_shown_without_what_changed_graphs_do_not_have() {
+    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
+    let files = world(-5.0);
+    let mut header = header();
+    header["header"]["message_passing"] = json!(["identity", "sum+self"]);
+    let leaf = |leaf: Value| json!([{ "leaf": leaf }]);
+    let split = |step: Value| json!([step, { "leaf": {} }, { "leaf": {} }]);
+    for tree in [
+        leaf(json!({})),
+        leaf(json!({ "weight": [[2, 1, 0, 0]] })),
+        leaf(json!({ "weight": [[2, 0, 0, 0], [2, 1, 0, 0]], "slope": [[2, 1, 0, 0]] })),
+        leaf(json!({ "envelope": { "e": 0, "nodes": [1], "units": [[1, 0, 0, 0, [], []]] } })),
+        split(json!({ "flip": [1, 0] })),
+        split(json!({ "unit": [2, 1, 0] })),
+    ] {
+        let line = robust(json!([{ "flips": { "tree": tree, "carried": { "mu": 2 } } }]));
+        assert_eq!(shown(&program, &files, &header, &line), EdgeAnswer::Shown(Verdict::Robust), "{line}");
+    }
+}
+
+/// What open changes can take is bounded although the leaf of the graph shows nothing of the changed one: splits on flips
+/// do.
+#[test]
+fn trees_are_found_where_a_leaf_does_not_suit_a_changed_graph() {
+    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
+    let graph = GraphFile {
+        adjacency: pattern(4, 4, |_, _| false),
+        attributes: pattern(4, 1, |i, _| i != 1),
+        digest: "graph".into(),
+        ..GraphFile::default()
+    };
+    let mut first = layer(&[&[0.5], &[2.0]], &[-0.5]);
+    first.operators = vec!["sum+self".into(), "poly(sum;-0.5,1)".into()];
+    let layers = vec![
+        first,
+        layer(&[&[1.0, -0.5, 0.0]], &[-1.0, 0.0, 0.5]),
+        layer(&[&[1.5, -1.5, 0.5], &[2.0, -2.0, -1.0], &[-0.5, 2.0, 0.0]], &[-1.0, 0.0, 1.5]),
+    ];
+    let files = (graph, ModelFile { layers, digest: "model".into(), ..ModelFile::default() });
+    let header = json!({ "header": {
+        "version": 5, "attack": "flips_and_edge_changes", "graph": "graph", "model": "model",
+        "message_passing": ["sum+self & poly(sum;-0.5,1)", "gcn-self", "gcn-self"],
+        "edges": { "global": 2, "local": [0, 1, 0, 2], "keep_one": false, "changes": { "kind": "insert" } },
+        "flips": { "global": 2, "local": 1, "direction": "remove" }, "classes": "predicted",
+    } });
+    let class = |class: u32| {
+        let leaf = json!({ "flips": { "tree": [{ "leaf": { "dual": 3 } }], "carried": { "mu": 0 } } });
+        json!({ "class": class, "tree": [leaf] })
+    };
+    let line = json!({ "node": { "id": 1, "class": 2, "claim": { "robust": [class(0), class(1)] } } });
+    assert_eq!(shown(&program, &files, &header, &line), EdgeAnswer::Shown(Verdict::Robust));
+}

@@ -40,9 +40,13 @@ fn what_is_verified_is_what_the_core_shows() {
         let case = Case::random(&mut random);
         let truth = case.truth();
         let counted = truth.counts.iter().filter(|&&counts| counts).count() as u64;
-        let lines = case.lines(&mut random, &truth);
-        for _ in 0..2 {
+        let mut lines = case.lines(&mut random, &truth);
+        if seed % 2 == 0 {
+            case.cover(&mut random, &mut lines);
+        }
+        for round in 0..2 {
             let mut claim = case.claim(&mut random, &lines, u64::MAX);
+            claim.components = (seed + round) % 3 == 0;
             let [rounded, exact] = [false, true].map(|exact_only| {
                 case.check(&case.file(&lines, &claim), exact_only).collective.unwrap().shown.min(counted)
             });
@@ -72,8 +76,12 @@ fn changed_files_are_judged_alike() {
         let mut random = Random::new(seed + 120_000_000);
         let case = Case::random(&mut random);
         let truth = case.truth();
-        let lines = case.lines(&mut random, &truth);
+        let mut lines = case.lines(&mut random, &truth);
+        if random.chance(50) {
+            case.cover(&mut random, &mut lines);
+        }
         let mut claim = case.claim(&mut random, &lines, u64::MAX);
+        claim.components = random.chance(30);
         let shown = case.check(&case.file(&lines, &claim), false).collective.unwrap().shown;
         claim.bound = if random.chance(60) { shown } else { truth.broken.saturating_sub(1) };
         let bytes = case.file(&lines, &claim);
@@ -106,17 +114,22 @@ fn change(values: &mut Vec<Value>, at: usize, random: &mut Random) {
     let (last, one) = (values.len() - 1, u64::from(ONE));
     let number = [0, 1, one / 2, one, one + 1, one << 24, random.below(5) as u64][random.below(7)];
     let key = ["weight", "size", "class", "id"][random.below(4)];
-    match (random.below(6), values[at].get("share").is_some()) {
+    match (random.below(7), values[at].get("share").is_some()) {
         (0..3, true) => {
             values[at]["share"][key] = json!(if key.ends_with('t') || key == "size" { number } else { number % 4 })
         }
         (3, true) => values.insert(last, values[at].clone()),
         (4, true) => drop(values.remove(at)),
+        (5, true) => {
+            let made = [json!([]), json!([[0, 0]]), json!([[1, 0], [0, 0]]), json!([[0, 1 << 20]])];
+            values[at]["share"]["covers"] = json!([{"weight": number, "made": made[random.below(4)]}]);
+        }
         (0, _) => values[last]["claim"]["bound"] = json!(random.below(4)),
         (1, _) => values[last]["claim"]["price"] = json!(number << random.below(25)),
         (2, _) => values[last]["claim"]["prices"] = json!([[random.below(3), number << random.below(25)]]),
         (3, _) => values[0]["collective"]["attacked_nodes"] = json!(random.below(4)),
         (4, _) => values[0]["collective"]["budget"]["global"] = json!(random.below(4)),
+        (5, _) => values[last]["claim"]["components"] = json!(random.chance(50)),
         _ => values[0]["collective"]["nodes"] = json!([random.below(2), 2]),
     }
 }
@@ -201,4 +214,68 @@ fn one_change_is_refused_by_both() {
     case.attacked_nodes = Some(2);
     assert!(!both(&case, shares(), claim(1, 0)), "another number of rows");
     assert!(both(&case, shares(), claim(2, 0)));
+}
+
+/// Two nodes on their own, which one flip breaks with one of two others. Together the three are worth less than two
+/// nodes only where the one is taken as made.
+#[test]
+fn covers_are_those_of_the_other_checker() {
+    let Some(program) = program() else { return };
+    let case = alone(2, 1.0, &[0.9, 0.2, 0.2], 3, 2);
+    assert_eq!(case.truth().broken, 1);
+    let half = ONE / 2;
+    let cover = |id: u32, weight: u32, made: Vec<(u32, u32)>| Share {
+        id,
+        class: 0,
+        weight: half,
+        size: 0,
+        leaves: Vec::new(),
+        covers: vec![Cover { weight, made }],
+    };
+    let usual = |id: u32| cover(id, half, vec![(id, 0)]);
+    let price = u64::from(half) * (3_355_444 + u64::from(ONE));
+    for (name, first, expected) in [
+        ("fine", usual(0), true),
+        ("no cover", Share { weight: ONE, covers: Vec::new(), ..usual(0) }, false),
+        ("nothing is taken as made", cover(0, half, Vec::new()), false),
+        ("another flip", cover(0, half, vec![(0, 1)]), false),
+        ("a flip of another node", cover(0, half, vec![(1, 0)]), false),
+        ("flips that suffice", cover(0, half, vec![(0, 0), (0, 1)]), false),
+        ("flips out of order", cover(0, half, vec![(0, 2), (0, 0)]), false),
+        ("a flip of no node", cover(0, half, vec![(2, 0)]), false),
+        ("too large a share", cover(0, half + 1, vec![(0, 0)]), false),
+        ("two covers", Share { covers: vec![Cover { weight: half / 2, made: vec![(0, 0)] }; 2], ..usual(0) }, true),
+    ] {
+        let lines = [Line::Share(first), Line::Share(usual(1))];
+        let file = case.file(&lines, &Claim { lines: 2, bound: 1, price, prices: Vec::new(), components: false });
+        let proved = case.check(&file, true).collective.is_some_and(|claim| claim.proved);
+        assert_eq!([proved, holds(&program, &case, &file)], [expected; 2], "{name}");
+    }
+}
+
+/// Three nodes on their own, each of which two flips break: three flips are worth more than two nodes, and break one.
+#[test]
+fn components_are_rounded_down_by_themselves() {
+    let Some(program) = program() else { return };
+    let mut case = alone(3, 1.0, &[0.8, 0.8], 3, 2);
+    assert_eq!(case.truth().broken, 1);
+    let share =
+        |id: u32| Line::Share(Share { id, class: 0, weight: ONE, size: 0, leaves: Vec::new(), covers: Vec::new() });
+    let lines = [share(0), share(1), share(2)];
+    let both = |case: &Case, bound: u64, price: u64, components: bool| {
+        let file = case.file(&lines, &Claim { lines: 3, bound, price, prices: Vec::new(), components });
+        let proved = case.check(&file, true).collective.is_some_and(|claim| claim.proved);
+        assert_eq!(holds(&program, case, &file), proved, "{bound} {price} {components}");
+        proved
+    };
+    let price = 13_421_773 << 24;
+    for price in [0, price / 2, price] {
+        assert!(both(&case, 1, price, true) && !both(&case, 0, price, true));
+    }
+    // With a price of a whole every flip may break a node.
+    assert!(!both(&case, 2, 1 << 48, true));
+    assert!(both(&case, 2, price, false) && !both(&case, 1, price, false));
+    // Rows are limited otherwise: the sum counts.
+    case.attacked_nodes = Some(3);
+    assert!(!both(&case, 1, price, true));
 }

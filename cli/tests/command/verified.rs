@@ -150,16 +150,19 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 9\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let statement = "gcnproof-verified 10\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
     // Two nodes, one of them with the attribute, and the edge between them.
-    let edges = "gcnproof-verified 9\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let edges = "gcnproof-verified 10\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
                  flips none\nrows plain\nclasses predicted\nattack each\n";
     let joint = edges.replace("flips none\n", "flips too 1 both\neach 1 1\nfrozen \n");
     // Logits x + ½ and −x: the first class stays above.
     let leaf = "L 0 0 0 0 0 0 0 0 0 0";
+    let share = |weight: &str, other: u32, covers: &str| {
+        format!("{attack}share 0 {weight} 0 0 0 0 1 {other} {leaf} {covers}\nclaim 0 0 0 components\n")
+    };
     for (input, answer, problem) in [
         (format!("{statement}node 0 0 robust 1 1 {leaf}\n"), "ready\nrobust\n", ""),
         (format!("{statement}node 0 1 robust 1 0 {leaf}\n"), "ready\nrejected\n", ""),
@@ -169,18 +172,23 @@ fn what_is_not_understood_is_refused_by_name() {
         (format!("{statement}node 0 0 robust 1 1 {leaf} 5\n"), "ready\nrejected: something follows the claim\n", ""),
         (format!("{statement}node 0 0 robust 1 1 F 0 0 {leaf}\n"), "ready\nrejected: a word is missing\n", ""),
         (format!("{statement}edges 0 0\n"), "ready\nrejected: 'edges' is no line\n", ""),
-        (format!("{statement}claim 1 0 0\n"), "ready\nrejected: 'claim' is no line\n", ""),
-        (format!("{attack}claim 0 0 0\n"), "ready\nrejected\n", ""),
-        (format!("{attack}claim 1 0 0\n"), "ready\nholds\n", ""),
-        (format!("{attack}node 0 0 robust 1 1 {leaf}\nclaim 0 0 0\n"), "ready\nrobust\nholds\n", ""),
+        (format!("{statement}claim 1 0 0 whole\n"), "ready\nrejected: 'claim' is no line\n", ""),
+        (format!("{attack}claim 0 0 0 whole\n"), "ready\nrejected\n", ""),
+        (format!("{attack}claim 0 0 0 components\n"), "ready\nrejected\n", ""),
+        (format!("{attack}claim 0 0 0 upward\n"), "ready\nrejected: 'upward' is no way to round\n", ""),
+        (format!("{attack}claim 1 0 0 whole\n"), "ready\nholds\n", ""),
+        (format!("{attack}node 0 0 robust 1 1 {leaf}\nclaim 0 0 0 whole\n"), "ready\nrobust\nholds\n", ""),
         (format!("{attack}node 0 0 witness 1 1 0 0\n"), "ready\nrejected: 'robust' is missing\n", ""),
         // Losses of −1 and a constant of ½: flips have no weight.
-        (format!("{attack}share 0 0 16777216 0 0 0 0 1 1 {leaf}\nclaim 0 0 0\n"), "ready\nshare\nholds\n", ""),
-        (format!("{attack}share 0 0 16777217 0 0 0 0 1 1 {leaf}\nclaim 0 0 0\n"), "ready\nrejected\nrejected\n", ""),
-        (format!("{attack}share 0 1 16777216 0 0 0 0 1 0 {leaf}\nclaim 0 0 0\n"), "ready\nrejected\nrejected\n", ""),
+        (share("0 16777216", 1, "0"), "ready\nshare\nholds\n", ""),
+        (share("0 8388608", 1, "1 8388608 1 0 0"), "ready\nshare\nholds\n", ""),
+        (share("0 16777217", 1, "0"), "ready\nrejected\nrejected\n", ""),
+        (share("0 16777216", 1, "1 1 0"), "ready\nrejected\nrejected\n", ""),
+        (share("0 16777216", 1, "1 -1 0"), "ready\nrejected\nrejected\n", ""),
+        (share("1 16777216", 0, "0"), "ready\nrejected\nrejected\n", ""),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
-        (statement.replace("verified 9", "verified 8"), "", "line 1: not a statement of this version"),
+        (statement.replace("verified 10", "verified 9"), "", "line 1: not a statement of this version"),
         (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 8: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),

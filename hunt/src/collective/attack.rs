@@ -85,8 +85,6 @@ impl FilePresenter<'_> {
             Ok(Some(Ok(told))) => told.is_some_and(|told| told.accepted()),
             // What is wrong with a header is wrong for both.
             Ok(Some(Err(_))) if !accepted => false,
-            // It has no rule for these, and says so.
-            Ok(Some(Err(problem))) if problem.contains("the verified checker knows no") => return None,
             Ok(Some(Err(problem))) | Err(problem) => {
                 return Some((Kind::Crash, format!("verified checker: {problem}")));
             }
