@@ -22,6 +22,17 @@ Definition at_unit (width : Z) (b : list (Z * Z)) (j : Z) : Z * Z :=
   match List.find (fun e => Z.eqb (fst e) j) (combine (ids width) b) with Some e => snd e | None => (0, 0) end.
 Definition greatest {B} (l : list B) (least : Z) (f : B -> Z) : Z := fold_right (fun b rest => Z.max (f b) rest) least l.
 
+(* The numbers of two rising lists. *)
+Fixpoint union (l : list Z) : list Z -> list Z :=
+  match l with
+  | [] => fun r => r
+  | a :: l' =>
+      fix go r := match r with
+        | [] => a :: l'
+        | b :: r' => if Z.ltb a b then a :: union l' r else if Z.ltb b a then b :: go r' else a :: union l' r'
+        end
+  end.
+
 (* What a node receives in a layer: for each term, at most how many inputs are not 0, and the number of its entries; no input is larger than `largest`;
    the sums of the magnitudes that are added up for each unit; and how wrong a sum is, its weights being of at most these magnitudes, if its inputs are. *)
 Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : (term Z -> Z -> Z) -> Z }.
@@ -30,15 +41,15 @@ Section Errors.
   Variables (A : arithmetic) (P : problem) (v magnitudes : view).
 
   (* Attributes that the row of a term sees, with those that may be added. *)
-  Definition seen_attributes (inputs : Z) (row : list (Z * Z)) : Z :=
-    Z.of_nat (length (filter (fun d => existsb (fun e => attributes P (fst e) d) row) (ids inputs))) +
-    Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
+  Definition present (inputs : Z) : table (list Z) := tabulate (fun n => filter (attributes P n) (ids inputs)).
+  Definition seen_attributes (of_node : table (list Z)) (row : list (Z * Z)) : Z :=
+    Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
 
-  Definition receive_first (l : layer Z) (width m : Z) : option received :=
+  Definition receive_first (of_node : table (list Z)) (l : layer Z) (width m : Z) : option received :=
     match intervals_of magnitudes no_bounds no_hints false [absolute l] width [m] with
     | Got [(n, b)] =>
         if Z.eqb n m then
-          Some {| counts := map (fun t => (seen_attributes (inputs l) (operator t m), Z.of_nat (length (operator t m)))) (terms l);
+          Some {| counts := map (fun t => (seen_attributes of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
                   largest := 1; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
         else None
     | _ => None
@@ -106,7 +117,9 @@ Section Errors.
     | l :: below, (a, w) :: rest =>
         let weights := heaviest l width w in
         match below with
-        | [] => tabulate (fun m => sums_of l width weights a (shift_of s) (receive_first l width m) m)
+        | [] =>
+            let of_node := present (inputs l) in
+            tabulate (fun m => sums_of l width weights a (shift_of s) (receive_first of_node l width m) m)
         | l' :: _ =>
             let known := passing_of below l' (inputs l) (all_sums below rest (inputs l)) in
             tabulate (fun m => sums_of l width weights a (shift_of s) (receive_later l (shift_of rest) known m) m)

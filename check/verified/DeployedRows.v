@@ -27,8 +27,17 @@ Proof.
   assert (filter (fun _ : B => false) l = []) as Z by (clear; induction l; auto). rewrite Z in X. cbn [length] in X. lia.
 Qed.
 
+Lemma union_in x l : forall r, In x l \/ In x r -> In x (union l r).
+Proof.
+  induction l as [|a l IH]; [intros r [[]|I]; exact I|]. induction r as [|b r IHr]; cbn [union]; [intros [I|[]]; exact I|]. fold (union (a :: l) r).
+  destruct (Z.ltb_spec a b); [|destruct (Z.ltb_spec b a)].
+  - intros [[->|I]|I]; [left; reflexivity|right; apply IH; left; exact I|right; apply IH; right; exact I].
+  - intros [I|[->|I]]; [right; apply IHr; left; exact I|left; reflexivity|right; apply IHr; right; exact I].
+  - assert (a = b) as <- by lia. intros [[->|I]|[->|I]]; [left; reflexivity|right; apply IH; left; exact I|left; reflexivity|right; apply IH; right; exact I].
+Qed.
+
 Lemma seen_attributes_spec P F inputs row : admissible P F ->
-  Z.of_nat (length (filter (fun d => existsb (fun e : Z * Z => flipped (attributes P) F (fst e) d) row) (ids inputs))) <= seen_attributes P inputs row.
+  Z.of_nat (length (filter (fun d => existsb (fun e : Z * Z => flipped (attributes P) F (fst e) d) row) (ids inputs))) <= seen_attributes P (present P inputs) row.
 Proof.
   intros (ND & _ & T & L). set (F' := filter (fun f => existsb (fun e : Z * Z => Z.eqb (fst e) (fst f)) row) F).
   pose proof (filter_either (ids inputs) (fun d => existsb (fun e : Z * Z => flipped (attributes P) F (fst e) d) row)
@@ -55,6 +64,11 @@ Proof.
     - right. apply existsb_exists in S as (f & If & S). apply same_spec in S. subst f. apply existsb_exists. exists d. rewrite Z.eqb_refl. split; [|reflexivity].
       apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply filter_In. split; [exact If|]. apply existsb_exists. exists e. cbn [fst]. rewrite Z.eqb_refl. auto.
     - left. apply existsb_exists. exists e. auto. }
+  assert (length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) <=
+    length (fold_right (fun e rest => union (get (present P inputs) (fst e)) rest) [] row))%nat as U.
+  { apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [I E]. apply existsb_exists in E as (e & Ie & E). clear - I E Ie.
+    induction row as [|e' row IH]; [destruct Ie|]. cbn [fold_right]. apply union_in. destruct Ie as [->|Ie]; [left|right; apply IH; exact Ie].
+    unfold present. rewrite get_tabulate. apply filter_In. auto. }
   unfold seen_attributes. lia.
 Qed.
 
@@ -79,7 +93,7 @@ Section First.
   Hypothesis ADMISSIBLE : admissible P F.
   Let Y := flipped (attributes P) F.
 
-  Lemma receive_first_spec width m h r : (forall n i, h n i == numbers Y n i) -> receive_first P (view_of q P) first width m = Some r ->
+  Lemma receive_first_spec width m h r : (forall n i, h n i == numbers Y n i) -> receive_first P (view_of q P) (present P (inputs first)) first width m = Some r ->
     receives first 0 m width h (entries Y) r.
   Proof.
     intros HX R. unfold receive_first in R.

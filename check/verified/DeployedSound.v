@@ -149,7 +149,7 @@ Section Layers.
     pose proof (shift_nonneg rest NN') as S0. cbn [execution] in EX. destruct EX as (H & EXB & RUN).
     destruct below as [|l' below'].
     - destruct rest as [|[a' w'] rest]; [|destruct qs; destruct SC]. destruct qs as [|]; [|destruct SC]. specialize (EN first FIRST). cbn [ends] in EN. subst l.
-      apply (layer_near ql [] first [] a w [] width H V _ (fun m => receive_first P (view_of q P) first width m)); auto.
+      apply (layer_near ql [] first [] a w [] width H V _ (fun m => receive_first P (view_of q P) (present P (inputs first)) first width m)); auto.
       + intros m x G. apply (receive_first_spec P P0 F first width0 q SOUND_FIRST COUNT ADMISSIBLE width m _ x); [|exact G]. intros n i. cbn [passed_on]. apply EXB.
       + intros m. cbn [all_sums]. rewrite get_tabulate. reflexivity.
     - destruct rest as [|[a' w'] rest']; [destruct qs; destruct SC|]. destruct qs as [|ql' qs']; [destruct SC|].
