@@ -12,8 +12,8 @@ use gcnproof_files::{GraphFile, Pattern};
 
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share, ShareLeaf, WrittenShare};
 use crate::format::{
-    BoundsLine, Claim, ClassProof, Convention, Deployed, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide,
-    Step,
+    BoundsLine, Claim, ClassProof, Convention, Deployed, Direction, HintList, Hints, NodeProof, Number, Prices,
+    RowSide, Step,
 };
 use crate::number::Dyadic;
 use crate::statement::{Links, Statement};
