@@ -1,12 +1,13 @@
 (* The network as it runs: bounds of the errors of executions in floating point, in integers, and the judgement of a node. Definitions only. *)
 From Coq Require Import ZArith List Bool.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Menus.
 Import ListNotations.
 Open Scope Z_scope.
 
-(* The exponents of the scales of a layer's operators and weights, the last layer first; together that of its values. *)
+(* The exponents of the scales of a layer's operators and weights, the last layer first; with that of what the first layer reads, `base`, together that of
+   its values. *)
 Definition shifts := list (Z * Z).
-Fixpoint shift_of (s : shifts) : Z := match s with [] => 0 | (a, w) :: rest => shift_of rest + a + w end.
+Fixpoint shift_of (base : Z) (s : shifts) : Z := match s with [] => base | (a, w) :: rest => shift_of base rest + a + w end.
 
 (* The first layer with magnitudes in the place of its numbers. *)
 Definition absolute (l : layer Z) : layer Z :=
@@ -38,7 +39,7 @@ Fixpoint union (l : list Z) : list Z -> list Z :=
 Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : (term Z -> Z -> Z) -> Z }.
 
 Section Errors.
-  Variables (A : arithmetic) (P : problem) (v magnitudes : view).
+  Variables (A : arithmetic) (base : Z) (P : problem) (v magnitudes : view).
 
   (* Attributes that the row of a term sees, with those that may be added. *)
   Definition present (inputs : Z) : table (list Z) := tabulate (fun n => filter (attributes P n) (ids inputs)).
@@ -50,7 +51,7 @@ Section Errors.
     | Got [(n, b)] =>
         if Z.eqb n m then
           Some {| counts := map (fun t => (seen_attributes of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
-                  largest := 1; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
+                  largest := 2 ^ base; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
         else None
     | _ => None
     end.
@@ -119,10 +120,10 @@ Section Errors.
         match below with
         | [] =>
             let of_node := present (inputs l) in
-            tabulate (fun m => sums_of l width weights a (shift_of s) (receive_first of_node l width m) m)
+            tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_first of_node l width m) m)
         | l' :: _ =>
             let known := passing_of below l' (inputs l) (all_sums below rest (inputs l)) in
-            tabulate (fun m => sums_of l width weights a (shift_of s) (receive_later l (shift_of rest) known m) m)
+            tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_later l (shift_of base rest) known m) m)
         end
     | _, _ => tabulate (fun _ => None)
     end.
@@ -131,19 +132,27 @@ End Errors.
 (* Once for all nodes: the checker of the exact network, and the errors on all admissible rows, or on those of a witness. *)
 Record deployed := { arithmetic_of : arithmetic; exactly : prepared; errors : table summing; errors_on : problem -> table summing }.
 
-Definition prepare_deployed (A : arithmetic) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
-  if Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s then
-    match bottom z classes, prepare z classes P no_rivals with
+(* From a way to prepare the checker of a network. *)
+Definition deployed_by (prepare : network Z -> Z -> option prepared) (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
+  if Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s then
+    match bottom z classes, prepare z classes with
     | Some (first, width), Some p =>
-        match prepare [absolute first] width P no_rivals with
+        match prepare [absolute first] width with
         | Some q =>
-            Some {| arithmetic_of := A; exactly := p; errors := all_sums A P (root p) (root q) z s classes;
-                    errors_on := fun P' => all_sums A P' (view_of p P') (view_of q P') z s classes |}
+            Some {| arithmetic_of := A; exactly := p; errors := all_sums A base P (root p) (root q) z s classes;
+                    errors_on := fun P' => all_sums A base P' (view_of p P') (view_of q P') z s classes |}
         | None => None
         end
     | _, _ => None
     end
   else None.
+
+(* Rows as they are; and divided by their sums, no quotient being above 1. *)
+Definition prepare_deployed (A : arithmetic) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
+  deployed_by (fun net top => prepare net top P no_rivals) A 0 z s classes P.
+Definition prepare_deployed_rows (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) (sigma : Z -> Z) : option deployed :=
+  if Z.leb 0 (count P) && forallb (fun c => Z.leb 0 (sigma c) && Z.leb (sigma c) (2 ^ base)) (ids (count P + 1)) then
+    deployed_by (fun net top => prepare_rows net top P sigma) A base z s classes P else None.
 
 Section Judge.
   Variable d : deployed.

@@ -86,34 +86,40 @@ Proof. induction us as [|u us IH]; [reflexivity|]. cbn [map combine]. rewrite !z
 Open Scope Q_scope.
 Notation Int := inject_Z.
 
+(* The first layer. It reads numbers from 0 to 1, times 2^base, which are 0 where an attribute is missing. *)
 Section First.
-  Variables (P P0 : problem) (F : list flip) (first : layer Z) (top : Z) (q : prepared).
-  Hypothesis SOUND : sound [absolute first] top P0 no_rivals entries q.
+  Variables (base : Z) (P P0 : problem) (F : list flip) (first : layer Z) (top : Z) (q : prepared) (reading : (Z -> Z -> bool) -> zrows).
+  Hypothesis SOUND : sound [absolute first] top P0 no_rivals reading q.
   Hypothesis COUNT : count P = count P0.
   Hypothesis ADMISSIBLE : admissible P F.
+  Hypothesis MISSING : forall X n d, X n d = false -> reading X n d = 0%Z.
+  Hypothesis UNIT : forall X n d, (0 <= reading X n d <= 2 ^ base)%Z.
   Let Y := flipped (attributes P) F.
 
-  Lemma receive_first_spec width m h r : (forall n i, h n i == numbers Y n i) -> receive_first P (view_of q P) (present P (inputs first)) first width m = Some r ->
-    receives first 0 m width h (entries Y) r.
+  Lemma receive_first_spec width m h r : (forall n i, Int (reading Y n i) == 2 ^ base * h n i) ->
+    receive_first base P (view_of q P) (present P (inputs first)) first width m = Some r -> receives first base m width h (reading Y) r.
   Proof.
     intros HX R. unfold receive_first in R.
     pose proof (intervals_hold _ _ _ _ _ _ SOUND P F no_bounds no_hints false [absolute first] width [m] COUNT ADMISSIBLE (fun _ e => e) (conj (fun _ _ (e : None = Some _) => ltac:(discriminate e)) I)) as IV.
     destruct (intervals_of (view_of q P) no_bounds no_hints false [absolute first] width [m]) as [[|[n b] [|]]| |]; try discriminate.
     destruct (Z.eqb_spec n m) as [->|]; [|discriminate]. injection R as <-. specialize (IV m b (or_introl eq_refl)). fold Y in IV.
-    assert (forall n i, Qabs (h n i) == Int (entries Y n i)) as HA by (intros n i; rewrite HX; unfold numbers, entries; destruct (Y n i); reflexivity).
+    pose proof (two_power_pos base) as S0.
+    assert (forall n i, 2 ^ base * Qabs (h n i) == Int (reading Y n i)) as HA.
+    { intros n i. transitivity (Qabs (2 ^ base * h n i)); [rewrite Qabs_Qmult, (Qabs_pos (2 ^ base)) by lra; reflexivity|]. rewrite <- HX. apply Qabs_pos. change 0 with (Int 0). rewrite <- Zle_Qle. apply UNIT. }
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited].
     - induction (terms first) as [|t ts IH]; cbn [map]; constructor; auto. cbn [fst snd]. split; [|reflexivity].
       etransitivity; [|apply (seen_attributes_spec P F _ _ ADMISSIBLE)]. apply inj_le. apply filter_mono. intros i _ E. unfold seen_by in E.
       apply existsb_exists in E as (e & Ie & E). apply existsb_exists. exists e. split; [exact Ie|]. fold Y. destruct (Y (fst e) i) eqn:EY; [reflexivity|].
-      assert (is_zero (h (fst e) i) = true) as Z by (apply is_zero_spec; rewrite HX; unfold numbers; rewrite EY; reflexivity). rewrite Z in E. discriminate.
+      assert (is_zero (h (fst e) i) = true) as Z; [|rewrite Z in E; discriminate]. apply is_zero_spec. specialize (HX (fst e) i). rewrite (MISSING _ _ _ EY) in HX. change (Int 0) with 0 in HX.
+      clear - HX S0. set (x := h (fst e) i) in *. clearbody x. set (k := 2 ^ base) in *. clearbody k. apply (Qmult_inj_l _ _ k); [lra|]. rewrite <- HX. ring.
     - reflexivity.
-    - intros t e i _ _ _. rewrite HA. unfold entries. destruct (Y (fst e) i); cbn; discriminate.
+    - intros t e i _ _ _. rewrite HA, <- Zle_Qle. apply UNIT.
     - intros j Ij. destruct (at_unit_spec _ _ _ j IV Ij) as [_ B]. eapply Qle_trans; [|rewrite <- Zle_Qle; exact B]. cbn [zvalue absolute terms inputs bias].
       rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right. rewrite zsum_map, sum_inject. apply sum_eq. intros t _. cbn [operator weight].
       rewrite zsum_map, sum_inject. apply sum_eq. intros e _. cbn [fst snd]. rewrite inject_Z_mult. apply Qmult_comp; [reflexivity|]. rewrite sum_inject. apply sum_eq. intros i _.
-      rewrite inject_Z_mult, HA. change (2 ^ 0) with 1. cbn [zpassed]. ring.
-    - intros k. rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; discriminate|]. intros t _. rewrite (sum_eq _ _ (fun _ => 0)); [apply sum_zero|]. intros e _.
-      rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; ring|]. intros i _. rewrite HX. unfold numbers, entries. change (2 ^ 0) with 1. destruct (Y (fst e) i); cbn [bit]; [change (Int 1) with 1|change (Int 0) with 0]; ring.
+      rewrite inject_Z_mult, HA. reflexivity.
+    - intros k. rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; change (Qabs 0) with (Int 0); rewrite <- Zle_Qle; reflexivity|]. intros t _. rewrite (sum_eq _ _ (fun _ => 0)); [apply sum_zero|]. intros e _.
+      rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; ring|]. intros i _. rewrite HX. ring.
   Qed.
 End First.
 

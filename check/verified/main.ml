@@ -3,7 +3,7 @@
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that
-   the shifts by which it did are those that `prepare_deployed` is told, how the network runs, that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   the shifts by which it did are those that `prepare_deployed` is told, how the network runs (and that rows are divided in no more bits), that it is asked about existing nodes and, where classes are labels, about these, which predictions
    count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_deployed`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
@@ -179,10 +179,10 @@ let statement () =
         (total, "both", each, None, None, Some { limits; values })
     | _ -> wrong "no budget of flips, of edges or of moved attributes" in
   (* The float nearest to 1 / max(c, 1). *)
-  let shares = match word (headed "rows") with
-    | "plain" -> None
-    | "32" when attributes < 1 lsl 24 -> Some (Array.init (attributes + 1) (fun c -> reciprocal32 (N.of_int (max c 1))))
-    | "64" -> Some (Array.init (attributes + 1) (fun c -> reciprocal (N.of_int (max c 1))))
+  let shares, significand = match word (headed "rows") with
+    | "plain" -> (None, 1)
+    | "32" when attributes < 1 lsl 24 -> (Some (Array.init (attributes + 1) (fun c -> reciprocal32 (N.of_int (max c 1)))), 24)
+    | "64" -> (Some (Array.init (attributes + 1) (fun c -> reciprocal (N.of_int (max c 1)))), 53)
     | _ -> wrong "rows are neither plain nor divided in 32 or 64 bits" in
   if shares <> None && categories <> None then wrong "categories that are divided";
   if shares <> None && (match changes with Some c -> c.flips_too | None -> false) then wrong "flips of divided rows beside changes of edges";
@@ -199,7 +199,9 @@ let statement () =
           let entry_error = big w in
           let flushes = word_of ["gradual", false; "flushed", true] w in
           if not (is_end w) then wrong "something follows how the network runs";
-          if shares <> None || categories <> None || changes <> None || moves <> None then wrong "executions on categories, divided rows, edges or ranges";
+          if categories <> None || changes <> None || moves <> None then wrong "executions on categories, edges or ranges";
+          (* What is read has to be a number of the format. *)
+          if N.lt precision (N.of_int significand) then wrong "executions in fewer bits than rows are divided in";
           run := Some { precision; entry_error; flushes }
         end;
         None
@@ -619,6 +621,9 @@ let () =
             if claim_holds tools p !known most (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
         | other -> wrong ("'" ^ other ^ "' is no line") in
       let p = problem s in
+      let running = function
+        | Some d -> each_node (judge_deployed d) d.Checker.exactly p
+        | None -> wrong "no such format, or the first layer does not take the attributes" in
       let unfit () = wrong "the first layer does not take the attributes" in
       let exactly prepared p = each_node (judge prepared) prepared p in
       match s.attack, s.categories, s.shares with
@@ -626,11 +631,10 @@ let () =
         | None, None, Some shares ->
             let shares = Array.map (integer scales.(1)) shares in
             let share count = Option.value (at shares count) ~default:N.zero in
-            (match prepare_rows net classes p share with Some prepared -> exactly prepared p | None -> unfit ())
-        | None, None, None when s.run <> None ->
-            (match prepare_deployed (Option.get s.run) net shifts classes p with
-             | Some d -> each_node (judge_deployed d) d.Checker.exactly p
-             | None -> wrong "no such format, or the first layer does not take the attributes")
+            (match s.run with
+             | Some a -> running (prepare_deployed_rows a (N.of_int scales.(1)) net shifts classes p share)
+             | None -> match prepare_rows net classes p share with Some prepared -> exactly prepared p | None -> unfit ())
+        | None, None, None when s.run <> None -> running (prepare_deployed (Option.get s.run) net shifts classes p)
         | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> exactly prepared p | None -> unfit ())
         | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
             | Some (prepared, p) -> exactly prepared p

@@ -30,12 +30,17 @@ pub(super) fn no_executions(what: &str) -> String {
 
 /// What of a network that proofs speak of as it runs the program has no definition for.
 fn unknown_execution(statement: &Statement, attack: Option<&CollectiveStatement>) -> Option<&'static str> {
-    statement.deployed.as_ref()?;
-    let network = &statement.network;
+    let (precision, network) = (statement.deployed.as_ref()?.precision, &statement.network);
+    // What is read has to be a number of the format.
+    let divided_in = match network.graph.normalisation.bits() {
+        0 => 0,
+        32 => 24,
+        _ => 53,
+    };
     if attack.is_some() {
         Some("under one attack for the whole graph")
-    } else if network.is_normalised() {
-        Some("on divided rows")
+    } else if precision < divided_in {
+        Some("in fewer bits than rows are divided in")
     } else if network.graph.categories.is_some() {
         Some("on categories")
     } else if !is_plain_chain(network) {

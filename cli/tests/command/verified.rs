@@ -136,6 +136,13 @@ fn proofs_about_executions_are_verified() {
     let arguments = ["-Q", "12", "-q", "1%", "--complete", "--nodes", "0-19", "--deployed", "float32"];
     let [robust, broken, _] = agree(&at("cora.npz"), &at("cora_standard.safetensors"), &arguments);
     assert!(robust > 3 && broken > 3 && robust + broken == 20, "{robust} {broken}");
+    let scratch = tempfile::tempdir().unwrap();
+    let divided = scratch.path().join("divided.npz");
+    let cora = read_graph(&at("cora.npz"), &GraphOptions::default()).unwrap();
+    write_graph_npz(&divided, &cora.normalised(Normalisation::Float32)).unwrap();
+    let arguments = ["-Q", "2", "-q", "1", "--nodes", "0-9", "--deployed", "float32"];
+    let [robust, broken, _] = agree(&divided, &at("cora_standard.safetensors"), &arguments);
+    assert!(robust + broken >= 5, "{robust} {broken}");
     for network in ["gcn", "gin", "sage-mean", "graphconv-add", "rgcn", "appnp"] {
         let folder = at("pyg").join(network);
         let arguments = ["-Q", "2", "-q", "1", "--complete", "--deployed", "float32", "--flush-subnormals"];
@@ -154,9 +161,9 @@ fn executions_without_a_definition_are_refused_by_name() {
     let divided = scratch.path().join("divided.npz");
     let pyg = |network: &str| root().join("fixtures/pyg").join(network);
     let plain = read_graph(&pyg("gcn").join("graph.npz"), &GraphOptions::default()).unwrap();
-    write_graph_npz(&divided, &plain.normalised(Normalisation::Float32)).unwrap();
+    write_graph_npz(&divided, &plain.normalised(Normalisation::Float64)).unwrap();
     for (graph, model, moves, why) in [
-        (divided, "gcn", ["-Q", "1"].as_slice(), "on divided rows"),
+        (divided, "gcn", ["-Q", "1"].as_slice(), "in fewer bits than rows are divided in"),
         (pyg("gcn").join("graph.npz"), "gcn", &["-Q", "1", "--epsilon", "0.01"], "moved within ranges"),
         (pyg("jumping-knowledge").join("graph.npz"), "jumping-knowledge", &["-Q", "1"], "others than the one below"),
     ] {
@@ -251,14 +258,19 @@ fn what_is_not_understood_is_refused_by_name() {
         (runs("deployed 24 1 gradual 5"), "", "something follows how the network runs"),
         (runs("running 24 1 gradual"), "", "'deployed' is missing"),
         (
-            runs("deployed 24 1 gradual").replace("rows plain", "rows 32"),
+            runs("deployed 24 1 gradual").replace("rows plain", "rows 64"),
             "",
-            "executions on categories, divided rows, edges or ranges",
+            "executions in fewer bits than rows are divided in",
+        ),
+        (
+            runs("deployed 24 1 gradual").replace("rows plain", "rows 32") + &format!("node 0 0 robust 1 1 {leaf}\n"),
+            "ready\nrobust\n",
+            "",
         ),
         (
             edges.replace("attack each", "attack each deployed 24 1 gradual"),
             "",
-            "executions on categories, divided rows, edges or ranges",
+            "executions on categories, edges or ranges",
         ),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
