@@ -163,7 +163,7 @@ fn executions_without_a_definition_are_refused_by_name() {
     let plain = read_graph(&pyg("gcn").join("graph.npz"), &GraphOptions::default()).unwrap();
     write_graph_npz(&divided, &plain.normalised(Normalisation::Float64)).unwrap();
     for (graph, model, moves, why) in [
-        (divided, "gcn", ["-Q", "1"].as_slice(), "in fewer bits than rows are divided in"),
+        (divided, "gcn", &["-Q", "1"][..], "in fewer bits than rows are divided in"),
         (pyg("gcn").join("graph.npz"), "gcn", &["-Q", "1", "--epsilon", "0.01"], "moved within ranges"),
         (pyg("jumping-knowledge").join("graph.npz"), "jumping-knowledge", &["-Q", "1"], "others than the one below"),
     ] {
