@@ -212,11 +212,11 @@ Section Prepared.
   Hypothesis SOUND : sound net top P0 excluding reading p.
   Let after (P : problem) (F : list flip) : zrows := reading (flipped (attributes P) F).
 
-  Lemma tree_sound t : forall P C s F whole o, count P = count P0 -> admissible P F -> apart excluding F -> (forall c, In c C -> fulfils P F c) ->
+  Lemma tree_above_sound least t : forall P C s F whole o, count P = count P0 -> admissible P F -> apart excluding F -> (forall c, In c C -> fulfils P F c) ->
     zobeys s net (after P F) -> zwhole whole net (after P F) ->
-    tree_holds p P (view_of p P) C s whole o t = true -> 0 < zobjective net (after P F) top o.
+    tree_above p least P (view_of p P) C s whole o t = true -> least < zobjective net (after P F) top o.
   Proof.
-    induction t as [h|k removed most t1 IH1 t2 IH2|f t1 IH1 t2 IH2|number n i t1 IH1 t2 IH2]; intros P C s F whole o CP A AP CO O W H; cbn [tree_holds] in H.
+    induction t as [h|k removed most t1 IH1 t2 IH2|f t1 IH1 t2 IH2|number n i t1 IH1 t2 IH2]; intros P C s F whole o CP A AP CO O W H; cbn [tree_above] in H.
     - pose proof (bound_holds _ _ _ _ _ _ SOUND P F C s whole h net top o CP A CO (fun _ e => e) O W) as T.
       rewrite (same_net _ _ _ _ _ _ SOUND), (same_classes _ _ _ _ _ _ SOUND) in H.
       destruct (bound_of (view_of p P) C s whole h net top o); [apply Z.ltb_lt in H; unfold after; lia|contradiction|discriminate].
@@ -242,6 +242,11 @@ Section Prepared.
       + apply (IH1 (forbid P f) C s F whole o); auto. apply forbid_admissible; assumption.
     - apply andb_prop in H as [H1 H2]. destruct (know_obeys s net _ number n i O) as ([|] & O'); eauto.
   Qed.
+
+  Lemma tree_sound t : forall P C s F whole o, count P = count P0 -> admissible P F -> apart excluding F -> (forall c, In c C -> fulfils P F c) ->
+    zobeys s net (after P F) -> zwhole whole net (after P F) ->
+    tree_holds p P (view_of p P) C s whole o t = true -> 0 < zobjective net (after P F) top o.
+  Proof. exact (tree_above_sound 0 t). Qed.
 
   (* Lines of bounds. *)
   Definition whole_sound (P : problem) (whole : bounds) : Prop := forall F, admissible P F -> zwhole whole net (after P F).

@@ -1,5 +1,5 @@
 (* What is claimed: networks, flips, admissible sets, robustness; in rational numbers, with nothing that a checker does. *)
-From Coq Require Export QArith List ZArith Bool.
+From Coq Require Export QArith Qabs List ZArith Bool Permutation.
 Export ListNotations.
 Open Scope Q_scope.
 
@@ -86,7 +86,6 @@ Definition lacks (P : problem) (G : grouping) (X : Z -> Z -> bool) (n g : Z) : P
 Definition differs (P : problem) (G : grouping) (Y : Z -> Z -> bool) (n g : Z) : bool :=
   existsb (fun d => Z.eqb (group_of G d) g && xorb (attributes P n d) (Y n d)) (ids (count P)).
 Definition changed (P : problem) (G : grouping) (Y : Z -> Z -> bool) (n : Z) : list Z := filter (differs P G Y n) (ids (groups G)).
-
 Definition recategorised (P : problem) (G : grouping) (Y : Z -> Z -> bool) : Prop :=
   (forall n d, Y n d <> attributes P n d ->
     (0 <= n < nodes_of G)%Z /\ (0 <= d < count P)%Z /\ (0 <= group_of G d < groups G)%Z /\ permitted P n d = true) /\
@@ -174,3 +173,28 @@ Definition broken_on (net : graph -> network Q) (E : edge_problem) (made : rows 
   exists C, admissible_changes E C /\ broken (net (changed_graph E C)) made classes t y.
 Definition tied_on (net : graph -> network Q) (E : edge_problem) (made : rows -> Prop) (classes t y : Z) : Prop :=
   exists C, admissible_changes E C /\ tied (net (changed_graph E C)) made classes t y.
+
+(* Executions in floating point: significands of `precision` bits, the exponents of binary32, subnormal numbers taken for 0 or not, entries of operators
+   wrong by so many units. What results from x within the range is near x, or x itself, as where a product is fused with an addition. *)
+Record arithmetic := { precision : Z; entry_error : Z; flushes : bool }.
+Definition becomes (A : arithmetic) (units : Z) (x y : Q) : Prop := let u := / inject_Z (2 ^ precision A) in Qabs x < inject_Z (2 ^ 127) ->
+  (x == 0 -> y == 0) /\ Qabs (y - x) <= inject_Z units * u * Qabs x + (if flushes A then 1 else u) * / inject_Z (2 ^ 126).
+Inductive summed (A : arithmetic) : list Q -> Q -> Prop := (* in any order; adding 0 changes nothing *)
+| no_summand : summed A [] 0 | one_summand x : summed A [x] x | reordered l r x : Permutation l r -> summed A l x -> summed A r x
+| two_sums l r x y z : summed A l x -> summed A r y -> (x == 0 -> z == y) -> (y == 0 -> z == x) -> becomes A 1 (x + y) z -> summed A (l ++ r) z.
+Definition times_sum (A : arithmetic) (inner outer : Z) (pairs : list (Q * Q)) (c x : Q) : Prop := exists products total d,
+  Forall2 (fun p y => exists e, becomes A inner (snd p) e /\ becomes A 1 (fst p * e) y) pairs products /\
+  summed A products total /\ becomes A outer c d /\ becomes A 1 (d * total) x.
+(* What terms add to unit j of node m: those of one operator their weights first, side by side; or a term its entries first. *)
+Definition adds (A : arithmetic) (l : layer Q) (h : Z -> Z -> Q) (m j : Z) (group : list (term Q)) (summands : list Q) : Prop :=
+  exists t more, group = t :: more /\ (forall s, In s more -> operator s m = operator t m) /\
+  (Forall2 (fun e => times_sum A 1 (entry_error A) (flat_map (fun s => map (fun i => (h (fst e) i, weight s i j)) (ids (inputs l))) group) (snd e)) (operator t m) summands \/
+   more = [] /\ Forall2 (fun i => times_sum A (entry_error A) 1 (map (fun e => (h (fst e) i, snd e)) (operator t m)) (weight t i j)) (ids (inputs l)) summands).
+Fixpoint execution (A : arithmetic) (net : network Q) (X V : rows) : Prop :=
+  match net with [] => forall n d, V n d == X n d | last :: below => exists H, execution A below X H /\ forall m j,
+    exists groups summands b, Permutation (concat groups) (terms last) /\ becomes A 1 (bias last m j) b /\
+      Forall2 (adds A last (fun n i => passed_on below i (H n i)) m j) groups summands /\ summed A (b :: concat summands) (V m j) end.
+Definition robust_run (A : arithmetic) (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  forall X V, made X -> execution A net X V -> forall other, (0 <= other < classes)%Z -> other <> y -> V t other < V t y.
+Definition broken_run (A : arithmetic) (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
+  exists X other, made X /\ (0 <= other < classes)%Z /\ other <> y /\ forall V, execution A net X V -> V t y < V t other.

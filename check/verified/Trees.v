@@ -93,21 +93,22 @@ Definition prepare (net : network Z) (classes : Z) (P : problem) (rivals : Z -> 
 Section Judge.
   Variable p : prepared.
 
-  (* The view is that of the problem. *)
-  Fixpoint tree_holds (P : problem) (v : view) (C : list condition) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
+  (* Is the objective above `least`? The view is that of the problem. *)
+  Fixpoint tree_above (least : Z) (P : problem) (v : view) (C : list condition) (s : signs) (whole : bounds) (o : objective) (t : splits) : bool :=
     match t with
-    | Hinted h => match bound_of v C s whole h (of_net p) (classes p) o with Got b => Z.ltb 0 b | Impossible => true | Failed => false end
+    | Hinted h => match bound_of v C s whole h (of_net p) (classes p) o with Got b => Z.ltb least b | Impossible => true | Failed => false end
     | Flip f without made =>
         let forbidden := forbid P f in
         let kept := exclude (rivals p) (make P f) f in
-        tree_holds forbidden (view_of p forbidden) C s whole o without &&
-        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_holds kept (view_of p kept) (map (relieved P f) C) s whole o made)
+        tree_above least forbidden (view_of p forbidden) C s whole o without &&
+        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || tree_above least kept (view_of p kept) (map (relieved P f) C) s whole o made)
     | Row n removed most few many =>
         let limit more := {| on_row := n; on_removals := removed; at_most := most; exceeded := more |} in
-        tree_holds P v (limit false :: C) s whole o few && tree_holds P v (limit true :: C) s whole o many
+        tree_above least P v (limit false :: C) s whole o few && tree_above least P v (limit true :: C) s whole o many
     | Unit number n i active inactive =>
-        tree_holds P v C (know s number n i true) whole o active && tree_holds P v C (know s number n i false) whole o inactive
+        tree_above least P v C (know s number n i true) whole o active && tree_above least P v C (know s number n i false) whole o inactive
     end.
+  Definition tree_holds : problem -> view -> list condition -> signs -> bounds -> objective -> splits -> bool := tree_above 0.
 
   (* Coefficient c for one unit of a node. *)
   Definition one_unit (width n i c : Z) : objective := [(n, map (fun j => if Z.eqb j i then c else 0) (ids width))].

@@ -2,9 +2,10 @@
 
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
-   extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that it is asked about existing nodes and, where classes are labels, about these, which predictions
-   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices,
-   components and lines of bounds need not be read correctly. *)
+   extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that
+   the shifts by which it did are those that `prepare_deployed` is told, how the network runs (and that rows are divided in no more bits), that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_deployed`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
+   and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
 
@@ -52,6 +53,7 @@ type statement = {
   labels : int option array option; (* the class to keep: predicted, or these *)
   changes : changes option; (* where edges are changed: which, and how many; and whether flips are made as well *)
   moves : moves option; (* where attributes are moved: within which ranges *)
+  run : arithmetic option; (* every execution in floating point, or exact arithmetic *)
   attack : (N.t option * bool array) option } (* one attack for the whole graph: in so many rows, on predictions of these nodes *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
@@ -177,10 +179,10 @@ let statement () =
         (total, "both", each, None, None, Some { limits; values })
     | _ -> wrong "no budget of flips, of edges or of moved attributes" in
   (* The float nearest to 1 / max(c, 1). *)
-  let shares = match word (headed "rows") with
-    | "plain" -> None
-    | "32" when attributes < 1 lsl 24 -> Some (Array.init (attributes + 1) (fun c -> reciprocal32 (N.of_int (max c 1))))
-    | "64" -> Some (Array.init (attributes + 1) (fun c -> reciprocal (N.of_int (max c 1))))
+  let shares, significand = match word (headed "rows") with
+    | "plain" -> (None, 1)
+    | "32" when attributes < 1 lsl 24 -> (Some (Array.init (attributes + 1) (fun c -> reciprocal32 (N.of_int (max c 1)))), 24)
+    | "64" -> (Some (Array.init (attributes + 1) (fun c -> reciprocal (N.of_int (max c 1)))), 53)
     | _ -> wrong "rows are neither plain nor divided in 32 or 64 bits" in
   if shares <> None && categories <> None then wrong "categories that are divided";
   if shares <> None && (match changes with Some c -> c.flips_too | None -> false) then wrong "flips of divided rows beside changes of edges";
@@ -188,8 +190,21 @@ let statement () =
   let label w = match word w with "-" -> None | text -> (match int_of_string_opt text with Some y -> Some y | None -> wrong "a label is no number") in
   let labels = match word w with "predicted" -> None | "labels" -> Some (Array.init nodes (fun _ -> label w)) | _ -> wrong "an unknown convention" in
   let w = headed "attack" in
+  let run = ref None in
   let attack = match word w with
-    | "each" -> None
+    | "each" ->
+        if not (is_end w) then begin
+          expect "deployed" w;
+          let precision = big w in
+          let entry_error = big w in
+          let flushes = word_of ["gradual", false; "flushed", true] w in
+          if not (is_end w) then wrong "something follows how the network runs";
+          if categories <> None || changes <> None || moves <> None then wrong "executions on categories, edges or ranges";
+          (* What is read has to be a number of the format. *)
+          if N.lt precision (N.of_int significand) then wrong "executions in fewer bits than rows are divided in";
+          run := Some { precision; entry_error; flushes }
+        end;
+        None
     | ("any" | "rows") as kind ->
         let most = if kind = "rows" then Some (big w) else None in
         let named = Array.make nodes false in
@@ -197,7 +212,7 @@ let statement () =
         if batch <> None || shares <> None || categories <> None || changes <> None || moves <> None then wrong "one attack on graphs, categories, divided rows, edges or ranges";
         Some (most, named)
     | _ -> wrong "an unknown attack" in
-  { nodes; attributes; targets; present; neighbours; batch; operators; layers; total; each; direction; frozen; shares; categories; labels; changes; moves; attack }
+  { nodes; attributes; targets; present; neighbours; batch; operators; layers; total; each; direction; frozen; shares; categories; labels; changes; moves; run = !run; attack }
 
 let has s n d = Char.code (Bytes.get s.present.(n) (d lsr 3)) land (1 lsl (d land 7)) <> 0
 let in_range i count = N.fits_int i && (let i = N.to_int i in i >= 0 && i < count)
@@ -258,7 +273,8 @@ let finest_moves m =
 
 let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | None -> wrong "a float is not finite"
 
-(* The layers of the integer network, the last one first, and the scale of every representation from the second on. `finest_of` and `term` are of an operator: the
+(* The layers of the integer network, the last one first; the scale of every representation from the second on; and of each layer, the last one first, by which
+   exponents entries and weights were shifted. `finest_of` and `term` are of an operator: the
    exponent of its finest entry, and the term that it makes at a scale with some weights. *)
 let flips s = s.moves = None && match s.changes with Some c -> c.flips_too | None -> true
 let scaled_layers s finest_of term layer_of =
@@ -266,6 +282,7 @@ let scaled_layers s finest_of term layer_of =
   Option.iter (fun shares -> scales.(1) <- - finest shares) s.shares;
   (* Room for values at which ranges are split, and for bounds that are rounded. *)
   Option.iter (fun moves -> scales.(1) <- 64 + max scales.(1) (- finest_moves moves)) s.moves;
+  let shifts = ref [] in
   let layer number (l : stored) =
     let a = - Array.fold_left (fun least k -> min least (finest_of s.operators.(k))) 0 l.operators in
     let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
@@ -275,6 +292,7 @@ let scaled_layers s finest_of term layer_of =
     (* Room for prices between the multiples of what layer 1 consists of. *)
     let w = if number = 1 && flips s then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
     scales.(number + 1) <- below + a + w;
+    shifts := (N.of_int a, N.of_int w) :: !shifts;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
     let entry rows i j = match at rows i with Some r -> Option.value (at r j) ~default:N.zero | None -> N.zero in
@@ -283,7 +301,7 @@ let scaled_layers s finest_of term layer_of =
       (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j)
       (fun j -> N.sign j >= 0 && N.lt j (N.of_int l.outputs) && l.relu.[N.to_int j] = '1') in
   let layers = List.mapi (fun i l -> layer (i + 1) l) s.layers in
-  (List.rev layers, scales)
+  (List.rev layers, scales, !shifts)
 
 let finest_stated = Array.fold_left (List.fold_left (fun least (_, x) -> min least (least_exponent x))) 0
 let integer_rows a rows =
@@ -568,9 +586,9 @@ let () =
       | NotShown -> "rejected"
       | TooMuchWork -> "too many sets of changes" in
     let by_flips () =
-      let net, scales = network s in
+      let net, scales, shifts = network s in
       let top = Array.length scales - 1 in
-      let each_node prepared p =
+      let each_node judge prepared p =
         let whole = ref no_bounds in
         fun w -> match word w with
         | "bounds" ->
@@ -586,7 +604,7 @@ let () =
               | "witness" -> let other = id w in Witness (other, many w (fun w -> let n = id w in (n, id w)))
               | other -> wrong ("'" ^ other ^ "' is no claim") in
             ended w;
-            (match judge prepared p !whole (s.labels = None) (N.of_int node) (N.of_int reference) claim with
+            (match judge p !whole (s.labels = None) (N.of_int node) (N.of_int reference) claim with
               | Some verdict -> called verdict
               | None -> "rejected")
         | other -> wrong ("'" ^ other ^ "' is no line") in
@@ -615,16 +633,23 @@ let () =
             if claim_holds tools p !known most parts (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
         | other -> wrong ("'" ^ other ^ "' is no line") in
       let p = problem s in
+      let running = function
+        | Some d -> each_node (judge_deployed d) d.Checker.exactly p
+        | None -> wrong "no such format, or the first layer does not take the attributes" in
       let unfit () = wrong "the first layer does not take the attributes" in
+      let exactly prepared p = each_node (judge prepared) prepared p in
       match s.attack, s.categories, s.shares with
         | Some (most, named), _, _ -> (match prepare_collective net classes p with Some tools -> one_attack tools p most named | None -> unfit ())
         | None, None, Some shares ->
             let shares = Array.map (integer scales.(1)) shares in
             let share count = Option.value (at shares count) ~default:N.zero in
-            (match prepare_rows net classes p share with Some prepared -> each_node prepared p | None -> unfit ())
-        | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> each_node prepared p | None -> unfit ())
+            (match s.run with
+             | Some a -> running (prepare_deployed_rows a (N.of_int scales.(1)) net shifts classes p share)
+             | None -> match prepare_rows net classes p share with Some prepared -> exactly prepared p | None -> unfit ())
+        | None, None, None when s.run <> None -> running (prepare_deployed (Option.get s.run) net shifts classes p)
+        | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> exactly prepared p | None -> unfit ())
         | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
-            | Some (prepared, p) -> each_node prepared p
+            | Some (prepared, p) -> exactly prepared p
             | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
     let by_ranges scales prepared w =
       expect "node" w;
@@ -638,13 +663,13 @@ let () =
     let answer = match s.changes, s.moves with
       | None, None -> by_flips ()
       | None, Some moves ->
-          let net, scales = network s in
+          let net, scales, _ = network s in
           let read, limits = range_rows s moves scales.(1) in
           (match prepare_ranges net classes (problem s) read limits with
            | Some prepared -> by_ranges scales prepared
            | None -> wrong "there are no layers")
       | Some changes, _ ->
-          let net, scales = edge_network s changes in
+          let net, scales, _ = edge_network s changes in
           if changes.flips_too then
             match prepare_joint net classes (edge_problem s changes) (problem s) with
             | Some prepared -> by_edges (joint_claim scales (Array.length scales - 1)) (judge_joint prepared)

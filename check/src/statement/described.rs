@@ -33,14 +33,21 @@ pub(crate) fn require_deployed(network: &Network, deployed: &Deployed) -> Result
     described(network)
 }
 
-/// The described layers of a network: its own, or one for each of its weight layers.
-fn described(network: &Network) -> Result<Described, Reason> {
+/// One described layer for each of a network's weight layers.
+fn plain_chain(network: &Network) -> Described {
     let sizes =
         (0..network.layers.len()).map(|at| (inputs(network, at), network.widths[at + 2], network.terms[at + 1]));
-    let described = match &network.model.described {
-        Some(described) => described.clone(),
-        None => Described::chain(&sizes.collect::<Vec<_>>()),
-    };
+    Described::chain(&sizes.collect::<Vec<_>>())
+}
+
+/// Is what a model describes the chain of its weight layers, with nothing folded into them?
+pub(crate) fn is_plain_chain(network: &Network) -> bool {
+    network.model.described.as_ref().is_none_or(|described| *described == plain_chain(network))
+}
+
+/// The described layers of a network: its own, or one for each of its weight layers.
+fn described(network: &Network) -> Result<Described, Reason> {
+    let described = network.model.described.clone().unwrap_or_else(|| plain_chain(network));
     match fits(&described, network) {
         Some(()) => Ok(described),
         None => Err(Reason::Files("the layers of the model are not what it describes".into())),

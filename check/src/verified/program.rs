@@ -9,7 +9,38 @@ use super::text::ReachPrices;
 use crate::checker::Checker;
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
+use crate::statement::{Statement, is_plain_chain};
 use crate::verdict::Verdict;
+
+/// Why proofs about the network as it runs are not handed over.
+pub(super) fn no_executions(what: &str) -> String {
+    format!(
+        "the verified checker knows no executions {what}, and these proofs are about the network as it runs: check them \
+         without --verified"
+    )
+}
+
+/// What of a network that proofs speak of as it runs the program has no definition for.
+fn unknown_execution(statement: &Statement, attack: Option<&CollectiveStatement>) -> Option<&'static str> {
+    let (precision, network) = (statement.deployed.as_ref()?.precision, &statement.network);
+    // What is read has to be a number of the format.
+    let divided_in = match network.graph.normalisation.bits() {
+        0 => 0,
+        32 => 24,
+        _ => 53,
+    };
+    if attack.is_some() {
+        Some("under one attack for the whole graph")
+    } else if precision < divided_in {
+        Some("in fewer bits than rows are divided in")
+    } else if network.graph.categories.is_some() {
+        Some("on categories")
+    } else if !is_plain_chain(network) {
+        Some("of layers that read others than the one below, or into whose numbers others were folded")
+    } else {
+        None
+    }
+}
 
 /// The program, told about one statement.
 pub struct Judge {
@@ -41,11 +72,8 @@ impl Judge {
     }
 
     fn told(program: &Path, checker: &Checker, attack: Option<&CollectiveStatement>) -> Result<Judge, String> {
-        if checker.statement().deployed.is_some() {
-            let why = "the verified checker knows the network in exact arithmetic";
-            return Err(format!(
-                "{why}, and these proofs are about the network as it runs: check them without --verified"
-            ));
+        if let Some(what) = unknown_execution(checker.statement(), attack) {
+            return Err(no_executions(what));
         }
         let divided = checker.statement().network.is_normalised();
         let of_expanded = if divided { ReachPrices::Stated } else { ReachPrices::Best };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::process::{NAME, Process};
+use super::program::no_executions;
 use super::text::{self, WrittenLayer, dyadic, push, words};
 use crate::format::{
     Header, Local, Number, RangeClaim, RangeLines, RangeNodeProof, RangeStep, RangesStatement, UnitNumber,
@@ -32,6 +33,9 @@ impl RangeJudge {
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<RangeJudge, String> {
         let written = Written::new(graph, model, header, matrices).map_err(|reason| reason.to_string())?;
+        if header.deployed.is_some() {
+            return Err(no_executions("on attributes that are moved within ranges"));
+        }
         Process::start(program, |to| written.write(to)).map(RangeJudge)
     }
 

@@ -12,7 +12,8 @@ use gcnproof_files::{GraphFile, Pattern};
 
 use crate::collective::{CollectiveClaim, CollectiveStatement, Cover, Share, ShareLeaf, WrittenShare};
 use crate::format::{
-    BoundsLine, Claim, ClassProof, Convention, Direction, HintList, Hints, NodeProof, Number, Prices, RowSide, Step,
+    BoundsLine, Claim, ClassProof, Convention, Deployed, Direction, HintList, Hints, NodeProof, Number, Prices,
+    RowSide, Step,
 };
 use crate::number::Dyadic;
 use crate::statement::{Links, Statement};
@@ -28,11 +29,22 @@ const COMPUTED_AGAIN: [&str; 9] =
 pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to: &mut impl Write) -> io::Result<()> {
     problem(of, to)?;
     match attack {
-        None => return writeln!(to, "attack each"),
+        None => return each(of.deployed.as_ref(), to),
         Some(CollectiveStatement { attacked_nodes: None, .. }) => write!(to, "attack any ")?,
         Some(CollectiveStatement { attacked_nodes: Some(most), .. }) => write!(to, "attack rows {most} ")?,
     }
     words(attack.into_iter().flat_map(CollectiveStatement::named), to)
+}
+
+/// Writes that nodes are looked at one by one, and how the network runs: as many bits, entries of all operators wrong by as
+/// many units as those that may be wrong by most, and by one where they are rounded.
+fn each(deployed: Option<&Deployed>, to: &mut impl Write) -> io::Result<()> {
+    let Some(Deployed { precision, operator_error, flush_subnormals }) = deployed else {
+        return writeln!(to, "attack each");
+    };
+    let error = operator_error.iter().flatten().copied().max().unwrap_or(0).max(1);
+    let subnormals = if *flush_subnormals { "flushed" } else { "gradual" };
+    writeln!(to, "attack each deployed {precision} {error} {subnormals}")
 }
 
 /// Writes the graph, the network and the budget.

@@ -126,6 +126,61 @@ fn proofs_on_quantised_weights_are_verified() {
     }
 }
 
+/// Proofs about the network as it runs: of flips, on layers that each read the one below.
+#[test]
+fn proofs_about_executions_are_verified() {
+    if program().is_none() {
+        return;
+    }
+    let at = |name: &str| root().join("fixtures").join(name);
+    let arguments = ["-Q", "12", "-q", "1%", "--complete", "--nodes", "0-19", "--deployed", "float32"];
+    let [robust, broken, _] = agree(&at("cora.npz"), &at("cora_standard.safetensors"), &arguments);
+    assert!(robust > 3 && broken > 3 && robust + broken == 20, "{robust} {broken}");
+    let scratch = tempfile::tempdir().unwrap();
+    let divided = scratch.path().join("divided.npz");
+    let cora = read_graph(&at("cora.npz"), &GraphOptions::default()).unwrap();
+    write_graph_npz(&divided, &cora.normalised(Normalisation::Float32)).unwrap();
+    let arguments = ["-Q", "2", "-q", "1", "--nodes", "0-9", "--deployed", "float32"];
+    let [robust, broken, _] = agree(&divided, &at("cora_standard.safetensors"), &arguments);
+    assert!(robust + broken >= 5, "{robust} {broken}");
+    for network in ["gcn", "gin", "sage-mean", "graphconv-add", "rgcn", "appnp"] {
+        let folder = at("pyg").join(network);
+        let arguments = ["-Q", "2", "-q", "1", "--complete", "--deployed", "float32", "--flush-subnormals"];
+        let [robust, broken, ties] = agree(&folder.join("graph.npz"), &folder.join("model.safetensors"), &arguments);
+        assert!(robust > 0 && broken > 0 && ties == 0, "{network}: {robust} {broken} {ties}");
+    }
+}
+
+/// Executions that the verified checker has no definition of are refused, and never judged as if they were exact.
+#[test]
+fn executions_without_a_definition_are_refused_by_name() {
+    if program().is_none() {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let divided = scratch.path().join("divided.npz");
+    let pyg = |network: &str| root().join("fixtures/pyg").join(network);
+    let plain = read_graph(&pyg("gcn").join("graph.npz"), &GraphOptions::default()).unwrap();
+    write_graph_npz(&divided, &plain.normalised(Normalisation::Float64)).unwrap();
+    for (graph, model, moves, why) in [
+        (divided, "gcn", &["-Q", "1"][..], "in fewer bits than rows are divided in"),
+        (pyg("gcn").join("graph.npz"), "gcn", &["-Q", "1", "--epsilon", "0.01"], "moved within ranges"),
+        (pyg("jumping-knowledge").join("graph.npz"), "jumping-knowledge", &["-Q", "1"], "others than the one below"),
+    ] {
+        let (model, proofs) = (pyg(model).join("model.safetensors"), scratch.path().join("p.jsonl"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gcnproof"));
+        command.arg("certify").args([&graph, &model]).args(moves).args(["-q", "1", "--deployed", "float32"]);
+        let certified = command.arg("--force").arg("--proofs").arg(&proofs).output().unwrap();
+        assert!(certified.status.success(), "{why}: {}", String::from_utf8_lossy(&certified.stderr));
+        let read = (read_graph(&graph, &GraphOptions::default()).unwrap(), read_model(&model).unwrap());
+        let options = Options::default();
+        let summary = check(&read.0, &read.1, &options, std::fs::File::open(&proofs).unwrap(), |_| {});
+        assert!(summary.success() && summary.proved() > 0, "{why}: {summary}");
+        let refused = verify(&read.0, &read.1, &options, &proofs, &summary, None).unwrap_err();
+        assert!(refused.contains("knows no executions") && refused.contains(why), "{refused}");
+    }
+}
+
 /// A margin of −2·10⁻⁴¹, lost by floats that underflow: an older checker accepted this proof.
 #[test]
 fn the_false_proof_is_rejected_and_the_witness_accepted() {
@@ -153,6 +208,7 @@ fn what_is_not_understood_is_refused_by_name() {
     let statement = "gcnproof-verified 10\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
+    let runs = |how: &str| statement.replace("attack each", &format!("attack each {how}"));
     // Two nodes, one of them with the attribute, and the edge between them.
     let edges = "gcnproof-verified 10\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
@@ -186,6 +242,44 @@ fn what_is_not_understood_is_refused_by_name() {
         (share("0 16777216", 1, "1 1 0"), "ready\nrejected\nrejected\n", ""),
         (share("0 16777216", 1, "1 -1 0"), "ready\nrejected\nrejected\n", ""),
         (share("1 16777216", 0, "0"), "ready\nrejected\nrejected\n", ""),
+        // A margin of at least ½, which four bits do not keep; and one that is −½ after a flip, or 0.
+        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 24 1 gradual")), "ready\nrobust\n", ""),
+        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 24 1 flushed")), "ready\nrobust\n", ""),
+        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 4 1 gradual")), "ready\nrejected\n", ""),
+        (format!("{}node 0 0 witness 1 1 0 0\n", runs("deployed 24 1 gradual")), "ready\nrejected\n", ""),
+        (
+            runs("deployed 24 1 gradual").replace("3fe0000000000000 0\n", "0 3fe0000000000000\n")
+                + "node 0 1 witness 0 1 0 0\n",
+            "ready\nnon-robust\n",
+            "",
+        ),
+        (
+            runs("deployed 24 1 gradual").replace("3fe0000000000000 0\n", "0 4000000000000000\n")
+                + "node 0 1 witness 0 1 0 0\n",
+            "ready\nrejected\n",
+            "",
+        ),
+        (runs("deployed 1 1 gradual"), "", "no such format"),
+        (runs("deployed 24 0 gradual"), "", "no such format"),
+        (runs("deployed 24 1"), "", "a word is missing"),
+        (runs("deployed 24 1 never"), "", "'never' is unknown"),
+        (runs("deployed 24 1 gradual 5"), "", "something follows how the network runs"),
+        (runs("running 24 1 gradual"), "", "'deployed' is missing"),
+        (
+            runs("deployed 24 1 gradual").replace("rows plain", "rows 64"),
+            "",
+            "executions in fewer bits than rows are divided in",
+        ),
+        (
+            runs("deployed 24 1 gradual").replace("rows plain", "rows 32") + &format!("node 0 0 robust 1 1 {leaf}\n"),
+            "ready\nrobust\n",
+            "",
+        ),
+        (
+            edges.replace("attack each", "attack each deployed 24 1 gradual"),
+            "",
+            "executions on categories, edges or ranges",
+        ),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
         (statement.replace("verified 10", "verified 9"), "", "line 1: not a statement of this version"),

@@ -1,0 +1,214 @@
+(* One row of a layer as it runs, in integers: what `fits` and `relative` say of it is right. *)
+From Coq Require Import ZArith QArith Qabs Qpower List Bool Lia Lqa Permutation.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Floats Roundings RoundedRow Deployed.
+Import ListNotations.
+Open Scope Q_scope.
+
+Notation Int := inject_Z.
+
+Lemma abs_inject z : Qabs (Int z) == Int (Z.abs z).
+Proof. unfold Qabs, inject_Z. reflexivity. Qed.
+
+Lemma greatest_in {B} (l : list B) least f b : In b l -> (f b <= greatest l least f)%Z.
+Proof.
+  intros I. induction l as [|c l IH]; [destruct I|]. change (greatest (c :: l) least f) with (Z.max (f c) (greatest l least f)). destruct I as [->|I]; [lia|specialize (IH I); lia].
+Qed.
+
+Lemma greatest_least {B} (l : list B) least f : (least <= greatest l least f)%Z.
+Proof. induction l as [|c l IH]; [apply Z.le_refl|]. change (greatest (c :: l) least f) with (Z.max (f c) (greatest l least f)). lia. Qed.
+
+Lemma forall2_left {B C} (R : B -> C -> Prop) l r b : Forall2 R l r -> In b l -> exists c, In c r /\ R b c.
+Proof.
+  induction 1 as [|x y l r X F IH]; intros I; [destruct I|]. destruct I as [->|I]; [exists y; split; [left; reflexivity|exact X]|]. destruct (IH I) as (c & Ic & Rc). exists c. split; [right; exact Ic|exact Rc].
+Qed.
+
+Lemma sum_forall2_eq {B C} (R : B -> C -> Prop) l r f g : Forall2 R l r -> (forall b c, In b l -> In c r -> R b c -> f b == g c) -> sum l f == sum r g.
+Proof.
+  induction 1 as [|b c l r X F IH]; intros H; [reflexivity|]. rewrite !sum_cons, (H b c (or_introl eq_refl) (or_introl eq_refl) X), IH; [reflexivity|].
+  intros b' c' Ib Ic. apply H; right; assumption.
+Qed.
+
+Lemma sum_abs {B} (l : list B) f : Qabs (sum l f) <= sum l (fun b => Qabs (f b)).
+Proof. induction l as [|b l IH]; [discriminate|]. rewrite !sum_cons. eapply Qle_trans; [apply Qabs_triangle|]. lra. Qed.
+
+Lemma sum_inject {B} (l : list B) f : Int (zsum l f) == sum l (fun b => Int (f b)).
+Proof. apply inject_zsum. Qed.
+
+(* A quotient rounded down, and one more, is not below it. *)
+Lemma above_quotient x d q : (0 < d)%Z -> q * Int d <= Int x -> q <= Int (x / d + 1).
+Proof.
+  intros D H. assert (Int x <= Int (d * (x / d + 1))) as L by (rewrite <- Zle_Qle; pose proof (Z.mul_succ_div_gt x d D); lia).
+  rewrite inject_Z_mult in L. assert (0 < Int d) as D0 by (rewrite Zlt_Qlt in D; exact D). set (e := Int (x / d + 1)) in *. clearbody e.
+  apply (Qmult_le_r _ _ (Int d) D0). rewrite (Qmult_comm e). eapply Qle_trans; [exact H|exact L].
+Qed.
+
+Definition seen_by (h : Z -> Z -> Q) (m : Z) (t : term Z) (i : Z) : bool := existsb (fun e => negb (is_zero (h (fst e) i))) (operator t m).
+
+(* What `received` has to be for computed inputs h and exact ones y, the latter times 2^s. *)
+Definition receives (l : layer Z) (s m width : Z) (h : Z -> Z -> Q) (y : Z -> Z -> Z) (r : received) : Prop :=
+  Forall2 (fun t c => (Z.of_nat (length (filter (seen_by h m t) (ids (inputs l)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) (terms l) (counts r) /\
+  (2 ^ s <= largest r)%Z /\
+  (forall t e i, In t (terms l) -> In e (operator t m) -> In i (ids (inputs l)) -> 2 ^ s * Qabs (h (fst e) i) <= Int (largest r)) /\
+  (forall j, In j (ids width) -> Int (Z.abs (bias l m j)) +
+    sum (terms l) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (inputs l)) (fun i => 2 ^ s * Qabs (h (fst e) i) * Int (Z.abs (weight t i j))))) <= Int (added r j)) /\
+  (forall k : term Z -> Z -> Z, Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+      sum (ids (inputs l)) (fun i => (2 ^ s * h (fst e) i - Int (y (fst e) i)) * Int (k t i))))) <= Int (inherited r (fun t i => Z.abs (k t i)))).
+
+Section Rounded.
+  Variables (A : arithmetic) (r : received).
+  Hypothesis PRECISION : (2 <= precision A)%Z.
+
+  (* What is computed is not below the numbers that it stands for. *)
+  Lemma relative_spec magnitude : (0 <= roundings_of A r)%Z -> let x := Int (roundings_of A r) * u A in (x + x * x) * Int magnitude <= Int (relative A (roundings_of A r) magnitude).
+  Proof.
+    intros N x. unfold relative. apply above_quotient; [apply Z.pow_pos_nonneg; lia|]. set (n := roundings_of A r) in *.
+    assert (Int (2 ^ (2 * precision A)) == Int (2 ^ precision A) * Int (2 ^ precision A)) as PP by (rewrite <- inject_Z_mult, <- Z.pow_add_r by lia; replace (2 * precision A)%Z with (precision A + precision A)%Z by lia; reflexivity).
+    assert (~ Int (2 ^ precision A) == 0) as NZ.
+    { intros C. assert (0 < Int (2 ^ precision A)) as PP' by (change 0 with (Int 0); rewrite <- Zlt_Qlt; apply Z.pow_pos_nonneg; lia). rewrite C in PP'. discriminate PP'. }
+    rewrite PP, !inject_Z_mult, inject_Z_plus, !inject_Z_mult. apply Qle_lteq. right. unfold x, u. field. exact NZ.
+  Qed.
+
+  Lemma underflow_spec sc : 24 * (Int (cells_of r * sc) * eta A) <= Int (underflow A r sc).
+  Proof.
+    unfold underflow. apply above_quotient; [apply Z.pow_pos_nonneg; lia|].
+    assert (~ Int (2 ^ precision A) == 0) as NZ.
+    { intros C. assert (0 < Int (2 ^ precision A)) as PP' by (change 0 with (Int 0); rewrite <- Zlt_Qlt; apply Z.pow_pos_nonneg; lia). rewrite C in PP'. discriminate PP'. }
+    rewrite Z.pow_add_r by lia. rewrite !inject_Z_mult. change (Int 24) with 24. apply Qle_lteq. right. unfold eta, u.
+    assert (~ Int (2 ^ 126) == 0) as NZ' by (intros C; vm_compute in C; discriminate C). set (k := Int (2 ^ 126)) in *. clearbody k.
+    destruct (flushes A); [|change (Int 1) with 1]; field; auto.
+  Qed.
+End Rounded.
+
+Section Computed.
+  Variables (A : arithmetic) (ql : layer Q) (l : layer Z) (a w s m width : Z) (h : Z -> Z -> Q) (y : Z -> Z -> Z) (r : received).
+  Hypothesis PRECISION : (2 <= precision A)%Z.
+  Hypothesis ENTRIES : (1 <= entry_error A)%Z.
+  Hypothesis SHIFTS : (0 <= a /\ 0 <= w /\ 0 <= s)%Z.
+  Hypothesis TERMS : Forall2 (scaled_term (2 ^ a) (2 ^ w)) (terms ql) (terms l).
+  Hypothesis INPUTS : inputs ql = inputs l.
+  Hypothesis BIAS : forall m j, Int (bias l m j) == 2 ^ (s + a + w) * bias ql m j.
+  Hypothesis RECEIVES : receives l s m width h y r.
+  Let scale := scale_of l r (heaviest l width w) a m.
+  Hypothesis FITS : fits A l r scale (s + a + w) width m = true.
+
+  Let whole := 2 ^ (s + a + w).
+  Let D (t : term Q) : nat := length (filter (seen h m t) (ids (inputs ql))).
+
+  Definition middle (j : Z) : Q := Int (bias l m j) + sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+    sum (ids (inputs l)) (fun i => 2 ^ s * h (fst e) i * Int (weight t i j)))).
+
+  Lemma seen_same tq t i : scaled_term (2 ^ a) (2 ^ w) tq t -> seen h m tq i = seen_by h m t i.
+  Proof.
+    intros [O _]. unfold seen, seen_by. specialize (O m). induction O as [|e f es fs [E _] O IH]; [reflexivity|]. cbn [existsb]. rewrite E, IH. reflexivity.
+  Qed.
+
+  Lemma counts_of : Forall2 (fun tq c => (Z.of_nat (D tq) <= fst c)%Z /\ snd c = Z.of_nat (row m tq)) (terms ql) (counts r).
+  Proof.
+    destruct RECEIVES as (C & _). unfold D. rewrite INPUTS. clear RECEIVES BIAS FITS. revert C. generalize (counts r). induction TERMS as [|tq t tqs ts T TS IH]; intros cs C; inversion C as [|? c ? cs' [C1 C2] C']; subst; constructor; auto.
+    split.
+    - erewrite filter_ext; [exact C1|]. intros i. apply seen_same. exact T.
+    - rewrite C2. unfold row. destruct T as [O _]. specialize (O m). f_equal. symmetry. clear - O. induction O; cbn [length]; congruence.
+  Qed.
+
+  Lemma roundings_le : (Z.of_nat (roundings A ql m D) <= roundings_of A r)%Z.
+  Proof.
+    unfold roundings, roundings_of. rewrite !Nat2Z.inj_add, Z2Nat.id by lia.
+    assert (Z.of_nat (nsum (terms ql) (steps m D)) <= zsum (counts r) (fun c => (fst c + snd c)%Z))%Z; [|lia].
+    pose proof counts_of as C. clear TERMS. induction C as [|t c ts cs [C1 C2] C IH]; [reflexivity|]. rewrite nsum_cons, zsum_cons. unfold steps at 1. lia.
+  Qed.
+
+  Lemma cells_le : all_cells ql m D <= Int (cells_of r).
+  Proof.
+    unfold all_cells, cells_of, count_of. rewrite inject_Z_plus. change (Int 1) with 1. apply Qplus_le_compat; [|apply Qle_refl]. rewrite <- Zle_Qle.
+    pose proof counts_of as C. clear TERMS. induction C as [|t c ts cs [C1 C2] C IH]; [reflexivity|]. rewrite nsum_cons, zsum_cons. unfold cells at 1. rewrite Nat2Z.inj_add, Nat2Z.inj_mul, !Nat2Z.inj_add.
+    assert (0 <= Z.of_nat (D t))%Z by lia. assert (0 <= snd c)%Z by lia. nia.
+  Qed.
+
+  Theorem computed_row j groups summands b z : In j (ids width) -> Permutation (concat groups) (terms ql) -> becomes A 1 (bias ql m j) b ->
+    Forall2 (adds A ql h m j) groups summands -> summed A (b :: concat summands) z ->
+    let x := Int (roundings_of A r) * u A in
+    Qabs (whole * z - middle j) <= (x + x * x) * Int (added r j) + 24 * (Int (cells_of r * scale) * eta A).
+  Proof.
+    intros Ij PE Bb F S x. destruct RECEIVES as (_ & R2 & R3 & R4 & _). destruct SHIFTS as (A0 & W0 & S0).
+    pose proof (u_small A PRECISION) as [U1 U2]. pose proof (eta_small A PRECISION) as [ET1 ET2].
+    unfold fits in FITS. apply andb_prop in FITS as [F1 F2]. apply Z.leb_le in F1. apply Z.ltb_lt in F2.
+    set (alpha := 2 ^ a) in *. set (omega := 2 ^ w) in *. set (beta := 2 ^ s) in *.
+    assert (0 < alpha /\ 0 < omega /\ 0 < beta) as (PA & PW & PS) by (unfold alpha, omega, beta; split; [|split]; apply two_power_pos).
+    assert (whole == beta * alpha * omega) as WH by (unfold whole, beta, alpha, omega; rewrite !two_power; reflexivity).
+    set (ent := greatest (terms l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e)))).
+    set (wei := heaviest l width w).
+    assert (Int (2 ^ a) == alpha /\ Int (2 ^ w) == omega /\ Int (2 ^ s) == beta) as (IA & IW & IS) by (unfold alpha, omega, beta; rewrite !inject_two_power by assumption; repeat split; reflexivity).
+    assert (alpha <= Int ent) as LE by (rewrite <- IA, <- Zle_Qle; apply greatest_least).
+    assert (omega <= Int wei) as LW by (rewrite <- IW, <- Zle_Qle; apply greatest_least).
+    assert (beta <= Int (largest r)) as LB by (rewrite <- IS, <- Zle_Qle; exact R2).
+    set (H := Int (largest r) / beta). set (W := Int wei / omega). set (E := Int ent / alpha).
+    assert (1 <= H) as H1 by (apply Qle_shift_div_l; [exact PS|rewrite Qmult_1_l; exact LB]).
+    assert (1 <= W) as W1 by (apply Qle_shift_div_l; [exact PW|rewrite Qmult_1_l; exact LW]).
+    assert (1 <= E) as E1 by (apply Qle_shift_div_l; [exact PA|rewrite Qmult_1_l; exact LE]).
+    assert (whole * (H * W * E) == Int scale) as SC.
+    { unfold scale, scale_of. fold ent wei. rewrite !inject_Z_mult, WH. unfold H, W, E. field. repeat split; intros C; [rewrite C in PA|rewrite C in PW|rewrite C in PS]; discriminate. }
+    assert (Z.abs (bias l m j) <= greatest (ids width) 0 (fun j => Z.abs (bias l m j)))%Z as GB by (apply (greatest_in (ids width) 0 (fun j => Z.abs (bias l m j)) j Ij)).
+    assert (whole * Qabs (bias ql m j) == Int (Z.abs (bias l m j))) as AB.
+    { rewrite <- abs_inject, BIAS, Qabs_Qmult. fold whole. rewrite (Qabs_pos whole); [reflexivity|]. apply Qlt_le_weak, two_power_pos. }
+    assert (0 < whole) as PWH by apply two_power_pos.
+    assert (Int (2 ^ (127 + (s + a + w))) == Int (2 ^ 127) * whole) as PR by (rewrite Z.pow_add_r by lia; rewrite inject_Z_mult; apply Qmult_comp; [reflexivity|]; unfold whole; apply inject_two_power; lia).
+    pose proof cells_le as CL. set (cq := all_cells ql m D) in *.
+    assert (1 <= H * W * E) as HWE by (assert (1 <= H * W) by (clear - H1 W1; nra); clear - H0 E1; nra).
+    assert (128 * (cq * (H * W * E) + Qabs (bias ql m j)) < Int (2 ^ 127)) as RANGE.
+    { apply (Qmult_lt_l _ _ whole PWH). rewrite (Qmult_comm whole (Int (2 ^ 127))), <- PR. eapply Qle_lt_trans; [|rewrite <- Zlt_Qlt; exact F2].
+      rewrite inject_Z_mult, inject_Z_plus, inject_Z_mult. change (Int 128) with 128.
+      assert (Int (Z.abs (bias l m j)) <= Int (greatest (ids width) 0 (fun j => Z.abs (bias l m j)))) as GB' by (rewrite <- Zle_Qle; exact GB).
+      assert (0 <= Int scale) as SP by (rewrite <- SC; clear - PWH HWE; nra).
+      assert (cq * Int scale <= Int (cells_of r) * Int scale) as CS by (clear - CL SP; nra).
+      setoid_replace (whole * (128 * (cq * (H * W * E) + Qabs (bias ql m j)))) with (128 * (cq * (whole * (H * W * E)) + whole * Qabs (bias ql m j))) by ring.
+      rewrite SC, AB. fold scale. clear - GB' CS. lra. }
+    assert (forall t e, In t (terms ql) -> In e (operator t m) -> exists t' e', In t' (terms l) /\ In e' (operator t' m) /\ fst e = fst e' /\ Int (snd e') == alpha * snd e) as FIND.
+    { intros t e It Ie. destruct (forall2_left _ _ _ t TERMS It) as (t' & It' & [TO _]). destruct (forall2_left _ _ _ e (TO m) Ie) as (e' & Ie' & E2 & E3). exists t', e'. auto. }
+    assert (count_of (roundings A ql m D) <= Int (roundings_of A r)) as RN by (unfold count_of; rewrite <- Zle_Qle; apply roundings_le).
+    assert (x <= 1 # 2) as X2.
+    { assert (0 < Int (2 ^ precision A)) as PP by (change 0 with (Int 0); rewrite <- Zlt_Qlt; apply Z.pow_pos_nonneg; lia). unfold x, u. apply Qle_shift_div_r; [exact PP|].
+      rewrite Zle_Qle, inject_Z_mult in F1. change (Int 2) with 2 in F1. clear - F1. lra. }
+    pose proof (count_nonneg (roundings A ql m D)) as RN0.
+    set (x' := count_of (roundings A ql m D) * u A). assert (x' <= x /\ 0 <= x') as [XX X0] by (unfold x', x; clear - RN RN0 U1; split; nra).
+    assert (forall t' e, In t' (terms ql) -> In e (operator t' m) -> Qabs (snd e) <= E) as OPS.
+    { intros t e It Ie. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & _ & E3). unfold E. apply Qle_shift_div_l; [exact PA|].
+      rewrite Qmult_comm, <- (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite <- Qabs_Qmult, <- E3, abs_inject, <- Zle_Qle. unfold ent.
+      etransitivity; [|apply (greatest_in (terms l) (2 ^ a) _ t' It')]. apply (greatest_in (operator t' m) 0 (fun e => Z.abs (snd e)) e' Ie'). }
+    assert (forall t i, In t (terms ql) -> In i (ids (inputs ql)) -> Qabs (weight t i j) <= W) as WTS.
+    { intros t i It Ii. destruct (forall2_left _ _ _ t TERMS It) as (t' & It' & [_ TW]). fold omega in TW. unfold W. apply Qle_shift_div_l; [exact PW|].
+      rewrite Qmult_comm, <- (Qabs_pos omega) by (apply Qlt_le_weak; exact PW). rewrite <- Qabs_Qmult, <- TW, abs_inject, <- Zle_Qle. unfold wei, heaviest.
+      etransitivity; [|apply (greatest_in (terms l) (2 ^ w) _ t' It')]. rewrite INPUTS in Ii. etransitivity; [|apply (greatest_in (ids (inputs l)) 0 _ i Ii)].
+      apply (greatest_in (ids width) 0 (fun j => Z.abs (weight t' i j)) j Ij). }
+    assert (forall t e i, In t (terms ql) -> In e (operator t m) -> In i (ids (inputs ql)) -> Qabs (h (fst e) i) <= H) as INS.
+    { intros t e i It Ie Ii. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & E2 & _). unfold H. apply Qle_shift_div_l; [exact PS|].
+      rewrite Qmult_comm, E2. rewrite INPUTS in Ii. apply (R3 t'); assumption. }
+    assert (count_of (roundings A ql m D) * u A <= 1 # 2) as FEW by (fold x'; lra).
+    pose proof (row_error A ql h m j D H W E PRECISION ltac:(lia) (conj H1 (conj W1 E1)) INS WTS OPS (fun t _ => le_n _) FEW RANGE groups summands b z PE Bb F S) as RE.
+    cbv zeta in RE. fold x' in RE. fold cq in RE.
+    assert (whole * (bias ql m j + sum (terms ql) (exact ql h m j)) == middle j) as MID.
+    { unfold middle. rewrite Qmult_plus_distr_r. apply Qplus_comp; [symmetry; apply BIAS|]. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
+      unfold exact. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. fold alpha in E3. fold omega in TW. rewrite E3, WH, INPUTS.
+      transitivity (alpha * snd e * (beta * omega * sum (ids (inputs l)) (fun i => h (fst e) i * weight tq i j))); [ring|]. apply Qmult_comp; [reflexivity|].
+      rewrite <- sum_times. apply sum_eq. intros i _. rewrite TW, E2. fold beta. ring. }
+    assert (whole * (sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) <= Int (added r j)) as SIZE.
+    { eapply Qle_trans; [|apply (R4 j Ij)]. rewrite Qmult_plus_distr_r, AB, Qplus_comm. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right.
+      rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
+      unfold magnitude. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. fold alpha in E3. fold omega in TW.
+      rewrite <- abs_inject, E3, Qabs_Qmult, (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite WH, INPUTS.
+      transitivity (alpha * Qabs (snd e) * (beta * omega * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight tq i j)))); [ring|]. apply Qmult_comp; [reflexivity|].
+      rewrite <- sum_times. apply sum_eq. intros i _. rewrite <- abs_inject, TW, Qabs_Qmult, (Qabs_pos omega) by (apply Qlt_le_weak; exact PW). rewrite E2. fold beta. ring. }
+    rewrite <- MID. setoid_replace (whole * z - whole * (bias ql m j + sum (terms ql) (exact ql h m j))) with (whole * (z - (bias ql m j + sum (terms ql) (exact ql h m j)))) by ring.
+    rewrite Qabs_Qmult, (Qabs_pos whole) by (apply Qlt_le_weak; exact PWH).
+    set (err := Qabs (z - _)) in *. set (mags := sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) in *.
+    assert (0 <= mags) as M0.
+    { unfold mags. pose proof (Qabs_nonneg (bias ql m j)) as J. assert (0 <= sum (terms ql) (magnitude ql h m j)) as J' by (apply sum_nonneg; intros t _; apply size_nonneg). clear - J J'. lra. }
+    assert ((x' + x' * x') * mags <= (x + x * x) * mags) as GM by (clear - XX X0 M0; assert (x' + x' * x' <= x + x * x) by nra; nra).
+    assert (cq * Int scale <= Int (cells_of r) * Int scale) as CS by (assert (0 <= Int scale) by (rewrite <- SC; clear - PWH HWE; nra); clear - CL H0; nra).
+    assert (whole * err <= whole * ((x + x * x) * mags + 24 * (cq * (H * W * E) * eta A))) as WE by (clear - RE GM PWH; apply Qmult_le_l; [exact PWH|lra]).
+    assert ((x + x * x) * (whole * mags) <= (x + x * x) * Int (added r j)) as GS by (clear - SIZE XX X0; assert (0 <= x + x * x) by nra; nra).
+    rewrite inject_Z_mult.
+    assert (24 * (cq * Int scale * eta A) <= 24 * (Int (cells_of r) * Int scale * eta A)) as GU by (clear - CS ET1; nra).
+    assert (whole * (24 * (cq * (H * W * E) * eta A)) == 24 * (cq * Int scale * eta A)) as GW by (rewrite <- SC; ring).
+    clear - WE GS GU GW. lra.
+  Qed.
+End Computed.

@@ -1,0 +1,191 @@
+(* The network as it runs: bounds of the errors of executions in floating point, in integers, and the judgement of a node. Definitions only. *)
+From Coq Require Import ZArith List Bool.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Menus.
+Import ListNotations.
+Open Scope Z_scope.
+
+(* The exponents of the scales of a layer's operators and weights, the last layer first; with that of what the first layer reads, `base`, together that of
+   its values. *)
+Definition shifts := list (Z * Z).
+Fixpoint shift_of (base : Z) (s : shifts) : Z := match s with [] => base | (a, w) :: rest => shift_of base rest + a + w end.
+
+(* The first layer with magnitudes in the place of its numbers. *)
+Definition absolute (l : layer Z) : layer Z :=
+  {| terms := map (fun t => {| operator := fun m => map (fun e => (fst e, Z.abs (snd e))) (operator t m); weight := fun i j => Z.abs (weight t i j) |}) (terms l);
+     inputs := inputs l; bias := fun m j => Z.abs (bias l m j); relu := relu l |}.
+
+Definition no_prices : prices := {| every := 0; nodes := [] |}.
+Definition no_hints : hints :=
+  {| slope := fun _ _ _ => 0; line := fun _ _ => (0, 0); reach := fun _ _ => None; bends := fun _ _ => []; one := 1; support := fun _ _ => None;
+     nested := fun _ _ => []; price := no_prices |}.
+
+Definition at_unit (width : Z) (b : list (Z * Z)) (j : Z) : Z * Z :=
+  match List.find (fun e => Z.eqb (fst e) j) (combine (ids width) b) with Some e => snd e | None => (0, 0) end.
+Definition greatest {B} (l : list B) (least : Z) (f : B -> Z) : Z := fold_right (fun b rest => Z.max (f b) rest) least l.
+
+(* The numbers of two rising lists. *)
+Fixpoint union (l : list Z) : list Z -> list Z :=
+  match l with
+  | [] => fun r => r
+  | a :: l' =>
+      fix go r := match r with
+        | [] => a :: l'
+        | b :: r' => if Z.ltb a b then a :: union l' r else if Z.ltb b a then b :: go r' else a :: union l' r'
+        end
+  end.
+
+(* What a node receives in a layer: for each term, at most how many inputs are not 0, and the number of its entries; no input is larger than `largest`;
+   the sums of the magnitudes that are added up for each unit; and how wrong a sum is, its weights being of at most these magnitudes, if its inputs are. *)
+Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : (term Z -> Z -> Z) -> Z }.
+
+Section Errors.
+  Variables (A : arithmetic) (base : Z) (P : problem) (v magnitudes : view).
+
+  (* Attributes that the row of a term sees, with those that may be added. *)
+  Definition present (inputs : Z) : table (list Z) := tabulate (fun n => filter (attributes P n) (ids inputs)).
+  Definition seen_attributes (of_node : table (list Z)) (row : list (Z * Z)) : Z :=
+    Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
+
+  Definition receive_first (of_node : table (list Z)) (l : layer Z) (width m : Z) : option received :=
+    match intervals_of magnitudes no_bounds no_hints false [absolute l] width [m] with
+    | Got [(n, b)] =>
+        if Z.eqb n m then
+          Some {| counts := map (fun t => (seen_attributes of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
+                  largest := 2 ^ base; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
+        else None
+    | _ => None
+    end.
+
+  (* Of each unit below, what it passes on: its size and its error. *)
+  Definition passing := option (table (Z * Z)).
+  Definition passed (p : passing) (i : Z) : Z * Z := match p with Some t => get t i | None => (0, 0) end.
+  Definition is_known (p : passing) : bool := match p with Some _ => true | None => false end.
+
+  Definition receive_later (l : layer Z) (s : Z) (below : table passing) (m : Z) : option received :=
+    let rows := map (fun t => (t, map (fun e => (Z.abs (snd e), get below (fst e))) (operator t m))) (terms l) in
+    if forallb (fun r => forallb (fun p => is_known (snd p)) (snd r)) rows then
+      let sums := map (fun r => (fst r, map (fun i =>
+        (zsum (snd r) (fun p => fst p * fst (passed (snd p) i)), zsum (snd r) (fun p => fst p * snd (passed (snd p) i)))) (ids (inputs l)))) rows in
+      Some {| counts := map (fun r => (Z.of_nat (length (filter (fun i => existsb (fun p => negb (Z.eqb (fst (passed (snd p) i)) 0)) (snd r)) (ids (inputs l)))),
+                Z.of_nat (length (snd r)))) rows;
+              largest := greatest rows (2 ^ s) (fun r => greatest (snd r) 0 (fun p => greatest (ids (inputs l)) 0 (fun i => fst (passed (snd p) i))));
+              added := fun j => Z.abs (bias l m j) + zsum sums (fun r => zsum (combine (ids (inputs l)) (snd r)) (fun q => fst (snd q) * Z.abs (weight (fst r) (fst q) j)));
+              inherited := fun f => zsum sums (fun r => zsum (combine (ids (inputs l)) (snd r)) (fun q => snd (snd q) * f (fst r) (fst q))) |}
+    else None.
+
+  (* How many roundings a product passes at most, and what underflow adds; nothing where numbers may leave the range, or are too many. *)
+  Definition heaviest (l : layer Z) (width w : Z) : Z :=
+    greatest (terms l) (2 ^ w) (fun t => greatest (ids (inputs l)) 0 (fun i => greatest (ids width) 0 (fun j => Z.abs (weight t i j)))).
+  Definition roundings_of (r : received) : Z := zsum (counts r) (fun c => fst c + snd c) + entry_error A + 2.
+  Definition cells_of (r : received) : Z := zsum (counts r) (fun c => (fst c + 1) * (snd c + 1)) + 1.
+  Definition scale_of (l : layer Z) (r : received) (weights a m : Z) : Z :=
+    largest r * weights * greatest (terms l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e))).
+  Definition underflow (r : received) (scale : Z) : Z :=
+    24 * (cells_of r * scale) * (if flushes A then 2 ^ precision A else 1) / 2 ^ (126 + precision A) + 1.
+  Definition fits (l : layer Z) (r : received) (scale shift width m : Z) : bool :=
+    Z.leb (2 * roundings_of r) (2 ^ precision A) &&
+    Z.ltb (128 * (cells_of r * scale + greatest (ids width) 0 (fun j => Z.abs (bias l m j)))) (2 ^ (127 + shift)).
+  Definition relative (n magnitude : Z) : Z := (n * 2 ^ precision A + n * n) * magnitude / 2 ^ (2 * precision A) + 1.
+
+  Definition summing := option (received * (Z * Z)).
+  Definition sums_of (l : layer Z) (width weights a shift : Z) (r : option received) (m : Z) : summing :=
+    match r with
+    | Some r => let scale := scale_of l r weights a m in if fits l r scale shift width m then Some (r, (roundings_of r, underflow r scale)) else None
+    | None => None
+    end.
+  Definition error_of (l : layer Z) (x : received * (Z * Z)) (j : Z) : Z :=
+    inherited (fst x) (fun t i => Z.abs (weight t i j)) + relative (fst (snd x)) (added (fst x) j) + snd (snd x).
+  Definition pair_error (x : received * (Z * Z)) (y other : Z) : Z :=
+    inherited (fst x) (fun t i => Z.abs (weight t i y - weight t i other)) + relative (fst (snd x)) (added (fst x) y + added (fst x) other) + 2 * snd (snd x).
+
+  (* A unit that surely passes on 0 is not wrong. *)
+  Definition pass (active : bool) (b : Z * Z) (error : Z) : Z * Z :=
+    if active then (if Z.leb (snd b + error) 0 then (0, 0) else (pos (snd b) + error, error))
+    else (Z.max (Z.abs (fst b)) (Z.abs (snd b)) + error, error).
+  Definition passing_of (net : network Z) (l : layer Z) (width : Z) (sums : table summing) : table passing :=
+    tabulate (fun m =>
+      match get sums m with
+      | Some x =>
+          match intervals_of v no_bounds no_hints false net width [m] with
+          | Got [(n, b)] => if Z.eqb n m then Some (tabulate (fun j => pass (relu l j) (at_unit width b j) (error_of l x j))) else None
+          | _ => None
+          end
+      | None => None
+      end).
+
+  Fixpoint all_sums (net : network Z) (s : shifts) (width : Z) : table summing :=
+    match net, s with
+    | l :: below, (a, w) :: rest =>
+        let weights := heaviest l width w in
+        match below with
+        | [] =>
+            let of_node := present (inputs l) in
+            tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_first of_node l width m) m)
+        | l' :: _ =>
+            let known := passing_of below l' (inputs l) (all_sums below rest (inputs l)) in
+            tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_later l (shift_of base rest) known m) m)
+        end
+    | _, _ => tabulate (fun _ => None)
+    end.
+End Errors.
+
+(* Once for all nodes: the checker of the exact network, and the errors on all admissible rows, or on those of a witness. *)
+Record deployed := { arithmetic_of : arithmetic; exactly : prepared; errors : table summing; errors_on : problem -> table summing }.
+
+(* From a way to prepare the checker of a network. *)
+Definition deployed_by (prepare : network Z -> Z -> option prepared) (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
+  if Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s then
+    match bottom z classes, prepare z classes with
+    | Some (first, width), Some p =>
+        match prepare [absolute first] width with
+        | Some q =>
+            Some {| arithmetic_of := A; exactly := p; errors := all_sums A base P (root p) (root q) z s classes;
+                    errors_on := fun P' => all_sums A base P' (view_of p P') (view_of q P') z s classes |}
+        | None => None
+        end
+    | _, _ => None
+    end
+  else None.
+
+(* Rows as they are; and divided by their sums, no quotient being above 1. *)
+Definition prepare_deployed (A : arithmetic) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
+  deployed_by (fun net top => prepare net top P no_rivals) A 0 z s classes P.
+Definition prepare_deployed_rows (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) (sigma : Z -> Z) : option deployed :=
+  if Z.leb 0 (count P) && forallb (fun c => Z.leb 0 (sigma c) && Z.leb (sigma c) (2 ^ base)) (ids (count P + 1)) then
+    deployed_by (fun net top => prepare_rows net top P sigma) A base z s classes P else None.
+
+Section Judge.
+  Variable d : deployed.
+  Let p := exactly d.
+
+  (* The rows of a witness, and no others. *)
+  Definition only (P : problem) (F : list flip) : problem :=
+    {| attributes := flipped (attributes P) F; count := count P; permitted := fun _ _ => false; total := 0; each := fun _ => 0 |}.
+  Definition exceeds (x : summing) (y other margin : Z) : bool :=
+    match x with Some x => Z.ltb (pair_error (arithmetic_of d) x y other) margin | None => false end.
+
+  (* Every margin has to exceed what executions may be wrong by; there are no ties. *)
+  Definition judge_deployed (P : problem) (whole : bounds) (by_prediction : bool) (t y : Z) (c : claim) : option verdict :=
+    match c with
+    | Robust scale trees =>
+        match get (errors d) t with
+        | Some x =>
+            if Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (classes p) &&
+              forallb (fun other => Z.eqb other y ||
+                match List.find (fun e => Z.eqb (fst e) other) trees with
+                | Some e => tree_above p (scale * pair_error (arithmetic_of d) x y other) P (root p) [] no_signs whole (margin p t y other scale) (snd e)
+                | None => false
+                end) (ids (classes p))
+            then Some IsRobust else None
+        | None => None
+        end
+    | Witness other F =>
+        if is_admissible P F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p t y) then
+          let l := logits p t F in
+          match logit_of l y, logit_of l other with
+          | Some a, Some b => if exceeds (get (errors d) t) other y (b - a) || exceeds (get (errors_on d (only P F)) t) other y (b - a) then Some IsBroken else None
+          | _, _ => None
+          end
+        else None
+    end.
+End Judge.

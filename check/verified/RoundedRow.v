@@ -1,0 +1,410 @@
+(* One entry of a layer in an execution: how far it is from the exact sum over the same numbers. *)
+From Coq Require Import ZArith QArith Qabs List Bool Lia Lqa Permutation.
+From Verified Require Import Spec Roundings.
+Import ListNotations.
+Open Scope Q_scope.
+
+(* Rational sums. *)
+Lemma sum_cons {B} (b : B) l f : sum (b :: l) f = f b + sum l f.
+Proof. reflexivity. Qed.
+
+Lemma sum_eq {B} (l : list B) f g : (forall b, In b l -> f b == g b) -> sum l f == sum l g.
+Proof. induction l as [|b l IH]; intros H; [reflexivity|]. rewrite !sum_cons, (H b (or_introl eq_refl)), IH; [reflexivity|]. intros c I. apply H. right. exact I. Qed.
+
+Lemma sum_le {B} (l : list B) f g : (forall b, In b l -> f b <= g b) -> sum l f <= sum l g.
+Proof.
+  induction l as [|b l IH]; intros H; [discriminate|]. rewrite !sum_cons.
+  apply Qplus_le_compat; [apply H; left; reflexivity|apply IH; intros c I; apply H; right; exact I].
+Qed.
+
+Lemma sum_zero {B} (l : list B) : sum l (fun _ => 0) == 0.
+Proof. induction l as [|b l IH]; [reflexivity|]. rewrite sum_cons, IH. reflexivity. Qed.
+
+Lemma sum_add {B} (l : list B) f g : sum l (fun b => f b + g b) == sum l f + sum l g.
+Proof. induction l as [|b l IH]; [reflexivity|]. rewrite !sum_cons, IH. ring. Qed.
+
+Lemma sum_times {B} (l : list B) c f : sum l (fun b => c * f b) == c * sum l f.
+Proof. induction l as [|b l IH]; [cbn [app sum fold_right]; ring|]. rewrite !sum_cons, IH. ring. Qed.
+
+Lemma sum_swap {B C} (l : list B) (r : list C) f : sum l (fun b => sum r (fun c => f b c)) == sum r (fun c => sum l (fun b => f b c)).
+Proof.
+  induction l as [|b l IH]; [symmetry; apply sum_zero|]. rewrite sum_cons, IH, <- sum_add. apply sum_eq. intros c _. reflexivity.
+Qed.
+
+Lemma sum_app {B} (l r : list B) f : sum (l ++ r) f == sum l f + sum r f.
+Proof. induction l as [|b l IH]; cbn [app]; [cbn [app sum fold_right]; ring|]. rewrite !sum_cons, IH. ring. Qed.
+
+Lemma sum_perm {B} (l r : list B) f : Permutation l r -> sum l f == sum r f.
+Proof. induction 1; rewrite ?sum_cons; lra. Qed.
+
+Lemma sum_nonneg {B} (l : list B) f : (forall b, In b l -> 0 <= f b) -> 0 <= sum l f.
+Proof. intros H. rewrite <- (sum_zero l). apply sum_le. exact H. Qed.
+
+Lemma sum_concat {B} (ls : list (list B)) f : sum (concat ls) f == sum ls (fun l => sum l f).
+Proof. induction ls as [|l ls IH]; [reflexivity|]. cbn [concat]. rewrite sum_app, sum_cons, IH. reflexivity. Qed.
+
+Lemma total_map {B} (l : list B) f : sum_of (map f l) == sum l f.
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [map]. rewrite total_cons, sum_cons, IH. reflexivity. Qed.
+
+Lemma mass_map {B} (l : list B) f : mass (map f l) == sum l (fun b => Qabs (f b)).
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [map]. rewrite mass_cons, sum_cons, IH. reflexivity. Qed.
+
+Lemma sum_flat_map {B C} (l : list B) (g : B -> list C) f : sum (flat_map g l) f == sum l (fun b => sum (g b) f).
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [flat_map]. rewrite sum_app, sum_cons, IH. reflexivity. Qed.
+
+Lemma sum_map {B C} (l : list B) (g : B -> C) f : sum (map g l) f == sum l (fun b => f (g b)).
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [map]. rewrite !sum_cons, IH. reflexivity. Qed.
+
+Definition nsum {B} (l : list B) (f : B -> nat) : nat := list_sum (map f l).
+
+Lemma nsum_cons {B} (b : B) l f : nsum (b :: l) f = (f b + nsum l f)%nat.
+Proof. reflexivity. Qed.
+
+Lemma nsum_app {B} (l r : list B) f : nsum (l ++ r) f = (nsum l f + nsum r f)%nat.
+Proof. unfold nsum. rewrite map_app, list_sum_app. reflexivity. Qed.
+
+Lemma nsum_perm {B} (l r : list B) f : Permutation l r -> nsum l f = nsum r f.
+Proof. induction 1; rewrite ?nsum_cons; lia. Qed.
+
+Lemma nsum_le {B} (l : list B) f g : (forall b, In b l -> f b <= g b)%nat -> (nsum l f <= nsum l g)%nat.
+Proof. induction l as [|b l IH]; intros H; [reflexivity|]. rewrite !nsum_cons. pose proof (H b (or_introl eq_refl)). specialize (IH (fun c I => H c (or_intror I))). lia. Qed.
+
+Lemma nonzero_flat_map {B} (l : list B) g : nonzero (flat_map g l) = nsum l (fun b => nonzero (g b)).
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [flat_map]. rewrite nonzero_app, nsum_cons, IH. reflexivity. Qed.
+
+Lemma nonzero_filter {B} (l : list B) f (p : B -> bool) : (forall b, In b l -> p b = false -> f b == 0) -> (nonzero (map f l) <= length (filter p l))%nat.
+Proof.
+  induction l as [|b l IH]; intros H; [reflexivity|]. cbn [map filter]. rewrite nonzero_cons. specialize (IH (fun c I => H c (or_intror I))).
+  destruct (p b) eqn:E; cbn [length]; [destruct (is_zero (f b)); lia|]. apply (H b (or_introl eq_refl)), is_zero_spec in E. rewrite E. lia.
+Qed.
+
+Lemma forall2_in {B C} (R S : B -> C -> Prop) l r : Forall2 R l r -> (forall b c, In b l -> R b c -> S b c) -> Forall2 S l r.
+Proof. induction 1 as [|b c l r X F IH]; intros H; constructor; [apply H; [left; reflexivity|exact X]|]. apply IH. intros b' c' I. apply H. right. exact I. Qed.
+
+Lemma filter_all {B} (l : list B) : filter (fun _ => true) l = l.
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [filter]. rewrite IH. reflexivity. Qed.
+
+(* A sum of which only some numbers are not 0. *)
+Lemma sum_some {B} (l : list B) f (p : B -> bool) c : (forall b, In b l -> p b = true -> f b <= c) -> (forall b, In b l -> p b = false -> f b == 0) ->
+  sum l f <= count_of (length (filter p l)) * c.
+Proof.
+  induction l as [|b l IH]; intros H1 H2; [cbn [sum fold_right filter length]; change (count_of 0) with 0; lra|].
+  specialize (IH (fun b' I => H1 b' (or_intror I)) (fun b' I => H2 b' (or_intror I))). rewrite sum_cons. cbn [filter]. pose proof (H1 b (or_introl eq_refl)) as X. pose proof (H2 b (or_introl eq_refl)) as Y.
+  destruct (p b); [cbn [length]; rewrite count_S; specialize (X eq_refl)|specialize (Y eq_refl)]; lra.
+Qed.
+
+Section Leaves.
+  Variable A : arithmetic.
+  Hypothesis PRECISION : (2 <= precision A)%Z.
+  Notation pow := (pow A).
+
+  (* Summands that are each near exact ones, those that are 0 exactly left out: what further roundings add. *)
+  Lemma leaves {B} (xs : list B) L (exact magnitude : B -> Q) (alive : B -> bool) K kappa N n : 0 <= kappa -> (N + K <= n)%nat ->
+    Forall2 (fun x v => (alive x = false -> v == 0 /\ exact x == 0) /\ Qabs (exact x) <= magnitude x /\
+      Qabs (v - exact x) <= (pow K - 1) * magnitude x + pow K * kappa) xs L ->
+    let live := count_of (length (filter alive xs)) in
+    (nonzero L <= length (filter alive xs))%nat /\ mass L <= pow n * sum xs magnitude + pow n * (kappa * live) /\
+    (pow N - 1) * mass L + Qabs (sum_of L - sum xs exact) <= (pow n - 1) * sum xs magnitude + pow n * (kappa * live).
+  Proof.
+    intros K0 LE F. pose proof (pow_one A PRECISION N) as N1. pose proof (pow_one A PRECISION K) as K1. pose proof (pow_one A PRECISION n) as n1.
+    assert (pow N * pow K <= pow n) as NK by (rewrite <- (pow_add A); apply (pow_mono A PRECISION); exact LE).
+    set (pN := pow N) in *. set (pK := pow K) in *. set (pn := pow n) in *. clearbody pN pK pn.
+    induction F as [|x v xs L (Z & S & D) F (I1 & I2 & I3)]; cbv zeta in *.
+    - change (mass []) with 0. change (sum_of []) with 0. cbn [filter length sum fold_right]. change (count_of 0) with 0. change (Qabs (0 - 0)) with 0.
+      split; [reflexivity|]. split; lra.
+    - rewrite nonzero_cons, mass_cons, total_cons, !sum_cons. cbn [filter]. pose proof (Qabs_nonneg (exact x)) as S0. pose proof (Qabs_nonneg v) as V0.
+      assert (Qabs (v + sum_of L - (exact x + sum xs exact)) <= Qabs (v - exact x) + Qabs (sum_of L - sum xs exact)) as TR.
+      { setoid_replace (v + sum_of L - (exact x + sum xs exact)) with ((v - exact x) + (sum_of L - sum xs exact)) by ring. apply Qabs_triangle. }
+      destruct (alive x).
+      + cbn [length]. rewrite count_S. set (live := count_of (length (filter alive xs))) in *.
+        assert (Qabs v <= pK * magnitude x + pK * kappa) as BV.
+        { setoid_replace v with ((v - exact x) + exact x) by ring. eapply Qle_trans; [apply Qabs_triangle|]. clear - D S. lra. }
+        assert (pN * pK * magnitude x <= pn * magnitude x) as X1 by (clear - NK S S0; nra). assert (pN * pK * kappa <= pn * kappa) as X2 by (clear - NK K0; nra).
+        split; [destruct (is_zero v); lia|]. split.
+        * assert (pK <= pn) as KN by (clear - NK N1 K1; nra). assert (pK * magnitude x <= pn * magnitude x) by (clear - KN S S0; nra).
+          assert (pK * kappa <= pn * kappa) by (clear - KN K0; nra). clear - BV I2 H H0. lra.
+        * assert ((pN - 1) * Qabs v <= (pN - 1) * (pK * magnitude x + pK * kappa)) as X3 by (clear - BV N1; nra). clear - X1 X2 X3 TR D I3. lra.
+      + destruct (Z eq_refl) as [Zv Ze]. assert (is_zero v = true) as Ez by (apply is_zero_spec; exact Zv). rewrite Ez. cbn [Nat.add].
+        split; [exact I1|]. assert (Qabs v == 0) as V1 by (rewrite Zv; reflexivity). assert (Qabs (v - exact x) == 0) as V2 by (rewrite Zv, Ze; reflexivity).
+        assert (0 <= (pn - 1) * magnitude x) as P1 by (clear - n1 S S0; nra). assert (0 <= pn * magnitude x) by (clear - n1 S S0; nra).
+        rewrite V1. clear - TR V2 I2 I3 P1 H. split; lra.
+  Qed.
+End Leaves.
+
+Section Row.
+  Variables (A : arithmetic) (l : layer Q) (h : Z -> Z -> Q) (m j : Z) (D : term Q -> nat) (H W E : Q).
+  Hypothesis PRECISION : (2 <= precision A)%Z.
+  Hypothesis ENTRIES : (0 <= entry_error A)%Z.
+  Let tau := Z.to_nat (entry_error A).
+  Notation pow := (pow A).
+  Notation eta := (eta A).
+  Notation limit := (inject_Z (2 ^ 127)).
+
+  Definition row (t : term Q) : nat := length (operator t m).
+  Definition seen (t : term Q) (i : Z) : bool := existsb (fun e => negb (is_zero (h (fst e) i))) (operator t m).
+  Definition exact (t : term Q) : Q := sum (operator t m) (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight t i j)).
+  Definition magnitude (t : term Q) : Q := sum (operator t m) (fun e => Qabs (snd e) * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))).
+  Definition steps (t : term Q) : nat := (D t + row t)%nat.
+  Definition cells (t : term Q) : nat := ((D t + 1) * (row t + 1))%nat.
+  Definition roundings : nat := (nsum (terms l) steps + tau + 2)%nat.
+  Definition all_cells : Q := count_of (nsum (terms l) cells) + 1.
+
+  Hypothesis BOUNDS : 1 <= H /\ 1 <= W /\ 1 <= E.
+  Hypothesis INPUTS : forall t e i, In t (terms l) -> In e (operator t m) -> In i (ids (inputs l)) -> Qabs (h (fst e) i) <= H.
+  Hypothesis WEIGHTS : forall t i, In t (terms l) -> In i (ids (inputs l)) -> Qabs (weight t i j) <= W.
+  Hypothesis OPERATORS : forall t e, In t (terms l) -> In e (operator t m) -> Qabs (snd e) <= E.
+  Hypothesis SEEN : forall t, In t (terms l) -> (length (filter (seen t) (ids (inputs l))) <= D t)%nat.
+  Hypothesis FEW : count_of roundings * u A <= 1 # 2.
+  Hypothesis RANGE : 128 * (all_cells * (H * W * E) + Qabs (bias l m j)) < limit.
+
+  Lemma scale_one : 1 <= H * W * E.
+  Proof. destruct BOUNDS as (H1 & W1 & E1). assert (1 <= H * W) by (clear - H1 W1; nra). clear - H0 E1. nra. Qed.
+
+  Lemma cells_positive : 1 <= all_cells.
+  Proof. unfold all_cells. pose proof (count_nonneg (nsum (terms l) cells)). lra. Qed.
+
+  Lemma range_of d : count_of d + 1 <= all_cells -> 64 * ((count_of d + 1) * (H * W * E)) < limit.
+  Proof.
+    intros L. eapply Qle_lt_trans; [|exact RANGE]. pose proof scale_one. pose proof (Qabs_nonneg (bias l m j)). pose proof (count_nonneg d).
+    set (w := H * W * E) in *. clearbody w. assert ((count_of d + 1) * w <= all_cells * w) by (clear - L H0; nra). assert (0 <= (count_of d + 1) * w) by (clear - H2 H0; nra). lra.
+  Qed.
+
+  Lemma few k : (k <= roundings)%nat -> count_of k * u A <= 1 # 2.
+  Proof. intros L. pose proof (u_small A PRECISION). apply count_le in L. pose proof FEW. clear - L H0 H1. nra. Qed.
+
+  Lemma seen_not t e i : In e (operator t m) -> seen t i = false -> h (fst e) i == 0.
+  Proof.
+    intros I N. destruct (is_zero (h (fst e) i)) eqn:Z; [apply is_zero_spec; exact Z|]. unfold seen in N.
+    rewrite <- not_true_iff_false in N. destruct N. apply existsb_exists. exists e. rewrite Z. auto.
+  Qed.
+
+  Lemma size_bound t : In t (terms l) -> magnitude t <= count_of (cells t) * (H * W * E).
+  Proof.
+    intros I. destruct BOUNDS as (H1 & W1 & E1). pose proof (count_nonneg (D t)) as D0. pose proof (count_nonneg (row t)) as R0.
+    assert (forall e, In e (operator t m) -> sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j)) <= count_of (D t) * (H * W)) as S.
+    { intros e Ie. eapply Qle_trans; [apply (sum_some _ _ (seen t) (H * W))|].
+      - intros i Ii _. pose proof (INPUTS t e i I Ie Ii). pose proof (WEIGHTS t i I Ii). pose proof (Qabs_nonneg (h (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2 H3 H4 H1 W1. nra.
+      - intros i _ N. rewrite (seen_not t e i Ie N). change (Qabs 0) with 0. ring.
+      - pose proof (count_le _ _ (SEEN t I)). assert (0 <= H * W) by (clear - H1 W1; nra). clear - H0 H2. nra. }
+    assert (magnitude t <= count_of (row t) * (count_of (D t) * (H * W * E))) as B.
+    { unfold magnitude. eapply Qle_trans; [apply (sum_some _ _ (fun _ => true) (count_of (D t) * (H * W * E)))|rewrite filter_all; apply Qle_refl].
+      - intros e Ie _. specialize (S e Ie). pose proof (OPERATORS t e I Ie) as O. pose proof (Qabs_nonneg (snd e)) as O0.
+        assert (0 <= sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))) as S0.
+        { apply sum_nonneg. intros i _. pose proof (Qabs_nonneg (h (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra. }
+        set (x := sum _ _) in *. clearbody x. setoid_replace (count_of (D t) * (H * W * E)) with (E * (count_of (D t) * (H * W))) by ring.
+        set (y := count_of (D t) * (H * W)) in *. clearbody y. clear - S O O0 S0. nra.
+      - discriminate. }
+    eapply Qle_trans; [exact B|]. unfold cells, count_of in *. rewrite Nat2Z.inj_mul, !Nat2Z.inj_add, inject_Z_mult, !inject_Z_plus. change (inject_Z (Z.of_nat 1)) with 1.
+    pose proof scale_one. set (w := H * W * E) in *. clearbody w. set (d := inject_Z (Z.of_nat (D t))) in *. set (r := inject_Z (Z.of_nat (row t))) in *. clear - D0 R0 H0.
+    assert (r * d <= (d + 1) * (r + 1)) by nra. set (k := (d + 1) * (r + 1)) in *. clearbody k. assert (r * (d * w) == r * d * w) as -> by ring. nra.
+  Qed.
+
+  Lemma sizes_bound group : (forall t, In t group -> In t (terms l)) -> sum group magnitude <= count_of (nsum group cells) * (H * W * E).
+  Proof.
+    induction group as [|t group IH]; intros I; [cbn [sum fold_right nsum map list_sum]; change (count_of 0) with 0; lra|].
+    rewrite sum_cons, nsum_cons, count_plus. pose proof (size_bound t (I t (or_introl eq_refl))). specialize (IH (fun s J => I s (or_intror J))). lra.
+  Qed.
+
+  Lemma size_nonneg t : 0 <= magnitude t.
+  Proof.
+    apply sum_nonneg. intros e _. assert (0 <= sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))).
+    { apply sum_nonneg. intros i _. pose proof (Qabs_nonneg (h (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). nra. }
+    pose proof (Qabs_nonneg (snd e)). nra.
+  Qed.
+
+  (* A group of terms. *)
+  Lemma group_error group L N : adds A l h m j group L -> (forall t, In t group -> In t (terms l)) ->
+    (nsum group steps <= nsum (terms l) steps)%nat -> (nsum group cells <= nsum (terms l) cells)%nat ->
+    (N <= nsum (terms l) steps - nsum group steps + nonzero L)%nat ->
+    let c := count_of (nsum group cells) * (H * W * E) * eta in
+    (nonzero L <= nsum group steps)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
+    (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c).
+  Proof.
+    intros (t & more & EG & SAME & CASE) IN LS LC LN c. destruct BOUNDS as (H1 & W1 & E1). pose proof (eta_small A PRECISION) as [ET1 ET2].
+    pose proof scale_one as S1. pose proof (pow_one A PRECISION roundings) as PR1.
+    assert (Z.of_nat tau = entry_error A) as TAU by (apply Z2Nat.id; exact ENTRIES).
+    (* What both orders have in common, once the summands are known. *)
+    assert (forall (B : Type) (xs : list B) ex si alive K d, Forall2 (fun x v => (alive x = false -> v == 0 /\ ex x == 0) /\ Qabs (ex x) <= si x /\
+        Qabs (v - ex x) <= (pow K - 1) * si x + pow K * ((9 * count_of d + 1) * (H * W * E) * eta)) xs L ->
+      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (d <= nsum group steps)%nat -> K = (d + tau + 2)%nat ->
+      (length (filter alive xs) + d <= nsum group steps)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
+      (nonzero L <= nsum group steps)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
+      (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c)) as COMMON.
+    { intros B xs ex si alive K d F EX SI LD -> LIVE CELLS.
+      assert (0 <= (9 * count_of d + 1) * (H * W * E) * eta) as K0.
+      { pose proof (count_nonneg d). assert (0 <= (9 * count_of d + 1) * (H * W * E)) by (clear - H0 S1; nra). clear - H2 ET1. nra. }
+      pose proof (nonzero_length L) as NL0.
+      assert (nonzero L <= length (filter alive xs))%nat as NL by exact (proj1 (leaves A PRECISION xs L ex si alive (d + tau + 2) _ 0 (d + tau + 2) K0 (le_n _) F)).
+      destruct (leaves A PRECISION xs L ex si alive (d + tau + 2) _ N roundings K0 ltac:(unfold roundings; lia) F) as (_ & L2 & L3). cbv zeta in *.
+      rewrite EX, SI in *. set (live := length (filter alive xs)) in *.
+      assert ((9 * count_of d + 1) * (H * W * E) * eta * count_of live <= 10 * c) as KL.
+      { unfold c. assert (count_of ((9 * d + 1) * live) <= count_of (10 * nsum group cells)) as CC by (apply count_le; exact CELLS).
+        unfold count_of in *. rewrite !Nat2Z.inj_mul, Nat2Z.inj_add, Nat2Z.inj_mul, !inject_Z_mult, inject_Z_plus, inject_Z_mult in CC.
+        change (inject_Z (Z.of_nat 9)) with 9 in CC. change (inject_Z (Z.of_nat 1)) with 1 in CC. change (inject_Z (Z.of_nat 10)) with 10 in CC.
+        set (dd := inject_Z (Z.of_nat d)) in *. set (ll := inject_Z (Z.of_nat live)) in *. set (cc := inject_Z (Z.of_nat (nsum group cells))) in *.
+        assert (0 <= H * W * E * eta) as S0 by (clear - S1 ET1; nra). set (w := H * W * E) in *.
+        setoid_replace ((9 * dd + 1) * w * eta * ll) with ((9 * dd + 1) * ll * (w * eta)) by ring. setoid_replace (10 * (cc * w * eta)) with (10 * cc * (w * eta)) by ring.
+        apply Qmult_le_compat_r; assumption. }
+      split; [lia|]. set (R := pow roundings) in *. clearbody R.
+      assert (R * ((9 * count_of d + 1) * (H * W * E) * eta * count_of live) <= R * (10 * c)) as RK by (clear - KL PR1; nra).
+      clear - L2 L3 RK. split; lra. }
+    destruct CASE as [F|[-> F]].
+    - (* Weights first. *)
+      set (pairs := fun e : Z * Q => flat_map (fun s => map (fun i => (h (fst e) i, weight s i j)) (ids (inputs l))) group).
+      assert (forall s, In s group -> operator s m = operator t m) as SAME' by (intros s I; rewrite EG in I; destruct I as [<-|I]; [reflexivity|apply SAME; exact I]).
+      assert (forall s, In s group -> row s = row t) as ROWS by (intros s I; unfold row; rewrite (SAME' s I); reflexivity).
+      assert (In t group) as It by (rewrite EG; left; reflexivity).
+      apply (COMMON _ (operator t m) (fun e => snd e * sum_of (dot (pairs e))) (fun e => Qabs (snd e) * mass (dot (pairs e))) (fun _ => true) (nsum group D + tau + 2)%nat (nsum group D)).
+      + apply (forall2_in _ _ _ _ F). intros e v Ie T. change 1%Z with (Z.of_nat 1) in T. rewrite <- TAU in T. fold (pairs e) in T.
+        assert (nonzero (map fst (pairs e)) <= nsum group D)%nat as NZ.
+        { unfold pairs. rewrite flat_map_concat_map, concat_map, map_map, <- flat_map_concat_map, nonzero_flat_map. apply nsum_le. intros s I.
+          rewrite map_map. cbn [fst]. etransitivity; [|apply (SEEN s (IN s I))]. apply nonzero_filter. intros i _ NS. apply (seen_not s); [|exact NS]. rewrite (SAME' s I). exact Ie. }
+        destruct (times_sum_error A PRECISION 1 tau (nsum group D) H W E (pairs e) (snd e) v T NZ H1 W1 E1) as (_ & _ & T3).
+        * intros p Ip. apply in_flat_map in Ip as (s & I & Ip). apply in_map_iff in Ip as (i & <- & Ii). cbn [fst snd].
+          split; [apply (INPUTS s); [apply IN; exact I|rewrite (SAME' s I); exact Ie|exact Ii]|apply WEIGHTS; [apply IN; exact I|exact Ii]].
+        * apply (OPERATORS t); [apply IN; exact It|exact Ie].
+        * apply few. assert (nsum group D <= nsum group steps)%nat by (apply nsum_le; unfold steps; lia). unfold roundings. lia.
+        * apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le. etransitivity; [|exact LC]. apply nsum_le. intros s _. unfold cells. nia.
+        * replace (nsum group D + 1 + S tau)%nat with (nsum group D + tau + 2)%nat in T3 by lia. split; [discriminate|]. split; [|exact T3].
+          rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs e))). pose proof (Qabs_nonneg (snd e)). clear - H0 H2. nra.
+      + transitivity (sum group (fun s => sum (operator t m) (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight s i j)))).
+        * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite total_map. unfold pairs. rewrite sum_flat_map.
+          apply sum_eq. intros s _. rewrite sum_map. reflexivity.
+        * apply sum_eq. intros s I. unfold exact. rewrite (SAME' s I). reflexivity.
+      + transitivity (sum group (fun s => sum (operator t m) (fun e => Qabs (snd e) * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight s i j))))).
+        * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite mass_map. unfold pairs. rewrite sum_flat_map.
+          apply sum_eq. intros s _. rewrite sum_map. apply sum_eq. intros i _. cbn [fst snd]. apply Qabs_Qmult.
+        * apply sum_eq. intros s I. unfold magnitude. rewrite (SAME' s I). reflexivity.
+      + apply nsum_le. unfold steps. lia.
+      + reflexivity.
+      + rewrite filter_all. fold (row t). rewrite EG, !nsum_cons. unfold steps at 1. assert (nsum more D <= nsum more steps)%nat by (apply nsum_le; unfold steps; lia). lia.
+      + rewrite filter_all. fold (row t).
+        assert (forall G, (forall s, In s G -> row s = row t) -> nsum G D * row t + length G * row t <= nsum G cells)%nat as X.
+        { induction G as [|s G IH]; intros HG; [reflexivity|]. rewrite !nsum_cons. cbn [length]. specialize (IH (fun s' I => HG s' (or_intror I))). unfold cells at 1. rewrite (HG s (or_introl eq_refl)). nia. }
+        specialize (X group ROWS). assert (1 <= length group)%nat by (rewrite EG; cbn [length]; lia). nia.
+    - (* Entries first. *)
+      subst group. set (pairs := fun i => map (fun e : Z * Q => (h (fst e) i, snd e)) (operator t m)). assert (In t (terms l)) as It by (apply IN; left; reflexivity).
+      assert (forall i, seen t i = false -> nonzero (map fst (pairs i)) = 0%nat /\ sum_of (dot (pairs i)) == 0) as DEAD.
+      { intros i NS. unfold pairs. rewrite map_map. cbn [fst]. split.
+        - pose proof (nonzero_filter (operator t m) (fun e => h (fst e) i) (fun _ => false)) as X. assert (filter (fun _ : Z * Q => false) (operator t m) = []) as Z by (clear; induction (operator t m); auto).
+          rewrite Z in X. cbn [length] in X. specialize (X (fun e Ie _ => seen_not t e i Ie NS)). lia.
+        - unfold dot. rewrite map_map. cbn [fst snd]. rewrite total_map. rewrite <- (sum_zero (operator t m)). apply sum_eq. intros e Ie. rewrite (seen_not t e i Ie NS). ring. }
+      apply (COMMON _ (ids (inputs l)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t) (row t + tau + 2)%nat (row t)).
+      + apply (forall2_in _ _ _ _ F). intros i v Ii T. change 1%Z with (Z.of_nat 1) in T. rewrite <- TAU in T. fold (pairs i) in T.
+        assert (nonzero (map fst (pairs i)) <= row t)%nat as NZ by (etransitivity; [apply nonzero_length|]; unfold pairs; rewrite !map_length; reflexivity).
+        destruct (times_sum_error A PRECISION tau 1 (row t) H E W (pairs i) (weight t i j) v T NZ H1 E1 W1) as (T1 & _ & T3).
+        * intros p Ip. apply in_map_iff in Ip as (e & <- & Ie). cbn [fst snd]. split; [apply (INPUTS t); assumption|apply (OPERATORS t); assumption].
+        * apply WEIGHTS; assumption.
+        * apply few. unfold roundings. rewrite nsum_cons in LS. unfold steps at 1 in LS. lia.
+        * setoid_replace (H * E * W) with (H * W * E) by ring. apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le.
+          etransitivity; [|exact LC]. rewrite nsum_cons. unfold cells at 1. nia.
+        * replace (row t + tau + 2)%nat with (row t + tau + 2)%nat in T3 by lia. split; [|split].
+          -- intros NS. destruct (DEAD i NS) as [D1 D2]. split; [exact (T1 D1)|]. rewrite D2. ring.
+          -- rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs i))). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra.
+          -- setoid_replace (H * W * E) with (H * E * W) by ring. exact T3.
+      + rewrite sum_cons. cbn [sum fold_right]. rewrite Qplus_0_r. unfold exact.
+        transitivity (sum (ids (inputs l)) (fun i => sum (operator t m) (fun e => snd e * (h (fst e) i * weight t i j)))).
+        * apply sum_eq. intros i _. unfold pairs, dot. rewrite map_map. cbn [fst snd]. rewrite total_map, <- sum_times. apply sum_eq. intros e _. ring.
+        * rewrite sum_swap. apply sum_eq. intros e _. apply sum_times.
+      + rewrite sum_cons. cbn [sum fold_right]. rewrite Qplus_0_r. unfold magnitude.
+        transitivity (sum (ids (inputs l)) (fun i => sum (operator t m) (fun e => Qabs (snd e) * (Qabs (h (fst e) i) * Qabs (weight t i j))))).
+        * apply sum_eq. intros i _. unfold pairs, dot. rewrite map_map. cbn [fst snd]. rewrite mass_map, <- sum_times. apply sum_eq. intros e _. rewrite Qabs_Qmult. ring.
+        * rewrite sum_swap. apply sum_eq. intros e _. apply sum_times.
+      + rewrite nsum_cons. unfold steps at 1. lia.
+      + lia.
+      + rewrite nsum_cons. unfold steps at 1. pose proof (SEEN t It). lia.
+      + rewrite nsum_cons. unfold cells at 1. pose proof (SEEN t It). nia.
+  Qed.
+
+  Lemma groups_error groups summands : Forall2 (adds A l h m j) groups summands -> (forall t, In t (concat groups) -> In t (terms l)) ->
+    (nsum (concat groups) steps <= nsum (terms l) steps)%nat -> (nsum (concat groups) cells <= nsum (terms l) cells)%nat ->
+    let c := count_of (nsum (concat groups) cells) * (H * W * E) * eta in
+    (nonzero (concat summands) <= nsum (concat groups) steps)%nat /\ mass (concat summands) <= pow roundings * (sum (concat groups) magnitude + 10 * c) /\
+    forall N, (N <= nsum (terms l) steps - nsum (concat groups) steps + nonzero (concat summands))%nat ->
+    (pow N - 1) * mass (concat summands) + Qabs (sum_of (concat summands) - sum (concat groups) exact) <=
+      (pow roundings - 1) * sum (concat groups) magnitude + pow roundings * (10 * c).
+  Proof.
+    intros F. induction F as [|g L gs ss G F IH]; intros IN LS LC; cbv zeta; cbn [concat] in *.
+    - cbn [sum fold_right]. change (mass []) with 0. change (sum_of []) with 0. change (count_of (nsum [] cells)) with 0. split; [cbn; lia|]. split; [lra|]. intros N _. change (Qabs (0 - 0)) with 0. lra.
+    - rewrite nsum_app in LS, LC. destruct (IH (fun t I => IN t (in_or_app _ _ _ (or_intror I))) ltac:(lia) ltac:(lia)) as (I1 & I2 & I3). clear IH.
+      assert (forall t, In t g -> In t (terms l)) as INg by (intros t I; apply IN, in_or_app; left; exact I).
+      destruct (group_error g L 0 G INg ltac:(lia) ltac:(lia) ltac:(lia)) as (G1 & G2 & _). cbv zeta in *.
+      rewrite !nsum_app, nonzero_app.
+      set (w := H * W * E) in *. set (ca := count_of (nsum g cells)) in *. set (cb := count_of (nsum (concat gs) cells)) in *. set (R := pow roundings) in *.
+      split; [lia|]. split; [rewrite count_plus, mass_app, sum_app; fold ca cb; clear - G2 I2; lra|]. intros N LN. rewrite count_plus, mass_app, total_app, !sum_app. fold ca cb.
+      pose proof (group_error g L N G INg ltac:(lia) ltac:(lia) ltac:(lia)) as (_ & _ & G3). specialize (I3 N ltac:(lia)). cbv zeta in G3. fold w ca R in G3.
+      assert (Qabs (sum_of L + sum_of (concat ss) - (sum g exact + sum (concat gs) exact)) <= Qabs (sum_of L - sum g exact) + Qabs (sum_of (concat ss) - sum (concat gs) exact)) as TR.
+      { setoid_replace (sum_of L + sum_of (concat ss) - (sum g exact + sum (concat gs) exact)) with ((sum_of L - sum g exact) + (sum_of (concat ss) - sum (concat gs) exact)) by ring. apply Qabs_triangle. }
+      clear - G3 I3 TR. lra.
+  Qed.
+
+  (* The last word about an entry: `roundings` times the unit roundoff, and a little more, of the magnitudes that are summed. *)
+  Theorem row_error groups summands b z : Permutation (concat groups) (terms l) -> becomes A 1 (bias l m j) b ->
+    Forall2 (adds A l h m j) groups summands -> summed A (b :: concat summands) z ->
+    let x := count_of roundings * u A in
+    Qabs (z - (bias l m j + sum (terms l) exact)) <= (x + x * x) * (sum (terms l) magnitude + Qabs (bias l m j)) + 24 * (all_cells * (H * W * E) * eta).
+  Proof.
+    intros PE Bb F S x. pose proof (u_small A PRECISION) as [U1 U2]. pose proof (eta_small A PRECISION) as [ET1 ET2]. pose proof scale_one as S1.
+    pose proof cells_positive as C1. pose proof (Qabs_nonneg (bias l m j)) as B0.
+    destruct (groups_error groups summands F (fun t I => Permutation_in _ PE I) ltac:(rewrite (nsum_perm _ _ _ PE); lia) ltac:(rewrite (nsum_perm _ _ _ PE); lia)) as (G1 & G2 & G3).
+    cbv zeta in *. rewrite (nsum_perm _ _ steps PE) in *. rewrite (nsum_perm _ _ cells PE) in *.
+    set (N' := (nsum (terms l) steps + 1)%nat).
+    assert (nonzero (b :: concat summands) <= N')%nat as NZ by (rewrite nonzero_cons; unfold N'; destruct (is_zero b); lia).
+    set (N := pred (nonzero (b :: concat summands))) in *.
+    assert (N <= nonzero (concat summands))%nat as LN by (unfold N; rewrite nonzero_cons; destruct (is_zero b); lia).
+    specialize (G3 N ltac:(lia)). rewrite (sum_perm _ _ magnitude PE) in G2, G3. rewrite (sum_perm _ _ exact PE) in G3.
+    pose proof (sizes_bound (terms l) (fun t I => I)) as SB.
+    assert (0 <= sum (terms l) magnitude) as SN by (apply sum_nonneg; intros t _; apply size_nonneg).
+    assert (Qabs (bias l m j) < limit) as Lb.
+    { eapply Qle_lt_trans; [|exact RANGE]. set (w := H * W * E) in *. assert (0 <= all_cells * w) by (clear - C1 S1; nra). clear - H0 B0. lra. }
+    destruct (becomes_iff A _ _ _ Lb Bb) as [_ Db]. change (inject_Z 1) with 1 in Db. rewrite Qmult_1_l in Db.
+    set (beta := Qabs (bias l m j)) in *.
+    assert (Qabs b <= (1 + u A) * beta + eta) as Sb.
+    { setoid_replace b with ((b - bias l m j) + bias l m j) by ring. eapply Qle_trans; [apply Qabs_triangle|]. fold beta. clear - Db. lra. }
+    set (T := sum (terms l) magnitude) in *. set (Y := sum (terms l) exact) in *.
+    assert (count_of N' <= all_cells) as CN.
+    { unfold N', all_cells. rewrite count_plus. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le, nsum_le. intros t _. unfold steps, cells. nia. }
+    assert (pow roundings <= 2) as P2 by (apply (pow_two A PRECISION), few; lia).
+    assert (pow N' <= 2) as PN2 by (eapply Qle_trans; [apply (pow_mono A PRECISION N' roundings); unfold N', roundings; lia|exact P2]).
+    pose proof (pow_one A PRECISION N') as PN1. pose proof (pow_one A PRECISION roundings) as PR1. pose proof (pow_one A PRECISION N) as PM1.
+    set (c := count_of (nsum (terms l) cells) * (H * W * E)) in *. assert (0 <= c) as C0 by (unfold c; pose proof (count_nonneg (nsum (terms l) cells)); clear - H0 S1; nra).
+    assert (c + H * W * E == all_cells * (H * W * E)) as CW by (unfold c, all_cells; ring).
+    set (w := H * W * E) in *. set (aw := all_cells * w) in *.
+    assert (mass (concat summands) <= 22 * c) as M22.
+    { assert (c * eta <= c) as J1 by (clear - C0 ET2 ET1; nra). assert (T + 10 * (c * eta) <= 11 * c) as J2 by (clear - SB J1; lra).
+      assert (0 <= T + 10 * (c * eta)) as J3 by (clear - SN C0 ET1; nra). set (v := T + 10 * (c * eta)) in *. clearbody v. clear - G2 J2 J3 P2 PR1. nra. }
+    assert (all_cells * eta <= aw) as CE by (unfold aw; assert (eta <= w) by (clear - ET2 S1; lra); clear - H0 C1; nra).
+    assert (count_of N' * eta <= aw) as NE by (clear - CN CE ET1; nra).
+    assert (mass (b :: concat summands) + count_of N' * eta <= 2 * beta + 24 * aw) as MN.
+    { rewrite mass_cons. assert (u A * beta <= beta) as J1 by (clear - U2 B0; nra). assert (1 <= aw) as J2 by (unfold aw; clear - C1 S1; nra). clear - Sb M22 NE J1 J2 CW ET2 S1 C0. lra. }
+    assert (pow N' * (mass (b :: concat summands) + count_of N' * eta) < limit) as RS.
+    { eapply Qle_lt_trans; [|exact RANGE]. pose proof (mass_nonneg (b :: concat summands)) as J1. pose proof (count_nonneg N') as J2.
+      assert (0 <= mass (b :: concat summands) + count_of N' * eta) as J3 by (clear - J1 J2 ET1; nra).
+      assert (1 <= aw) as J4 by (unfold aw; clear - C1 S1; nra). set (v := mass (b :: concat summands) + count_of N' * eta) in *.
+      assert (pow N' * v <= 2 * (2 * beta + 24 * aw)) as J5 by (clear - PN2 PN1 MN J3; nra). clear - J5 J4 B0. fold beta. lra. }
+    pose proof (summed_error A PRECISION N' (mass (b :: concat summands)) (b :: concat summands) z RS S NZ (Qle_refl _)) as SE. fold N in SE.
+    rewrite mass_cons, total_cons in SE.
+    assert (Qabs (z - (bias l m j + Y)) <= Qabs (z - (b + sum_of (concat summands))) + (Qabs (b - bias l m j) + Qabs (sum_of (concat summands) - Y))) as TR.
+    { setoid_replace (z - (bias l m j + Y)) with ((z - (b + sum_of (concat summands))) + ((b - bias l m j) + (sum_of (concat summands) - Y))) by ring.
+      eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; [apply Qle_refl|apply Qabs_triangle]. }
+    assert (pow N * (1 + u A) <= pow roundings) as PNU.
+    { eapply Qle_trans; [|apply (pow_mono A PRECISION (Datatypes.S N) roundings); unfold roundings; lia]. cbn [Roundings.pow]. clear. lra. }
+    assert (pow N <= 2) as PM2 by (clear - PNU P2 U1 PM1; nra).
+    assert (count_of N * eta <= aw) as NE2 by (eapply Qle_trans; [|exact NE]; assert (count_of N <= count_of N') as J1 by (apply count_le; unfold N', N; lia); clear - J1 ET1; nra).
+    assert (count_of N * eta <= aw * eta) as NE3.
+    { assert (count_of N <= all_cells) as J1 by (eapply Qle_trans; [|exact CN]; apply count_le; unfold N', N; lia). assert (all_cells <= aw) as J2 by (unfold aw; clear - C1 S1; nra). clear - J1 J2 ET1. nra. }
+    assert (pow roundings - 1 <= x + x * x) as PX.
+    { pose proof (pow_bound A PRECISION roundings) as PB. fold x in PB. assert (x <= 1 # 2) as X1 by (apply few; lia). assert (pow roundings <= 1 + x + x * x) as X2 by (apply PB; lra). clear - X2. lra. }
+    assert (eta <= aw * eta) as EA by (assert (1 <= aw) by (unfold aw; clear - C1 S1; nra); clear - H0 ET1; nra).
+    set (R := pow roundings) in *. set (P := pow N) in *. clearbody R P.
+    assert ((P - 1) * Qabs b <= (P - 1) * ((1 + u A) * beta + eta)) as Q1 by (clear - Sb PM1; nra).
+    assert (P * (1 + u A) * beta <= R * beta) as Q2 by (clear - PNU B0; nra).
+    assert (P * eta <= 2 * (aw * eta)) as Q3 by (clear - PM2 PM1 EA ET1; nra).
+    assert (P * (count_of N * eta) <= 2 * (aw * eta)) as Q4.
+    { pose proof (count_nonneg N) as J1. assert (0 <= count_of N * eta) as J2 by (clear - J1 ET1; nra). clear - PM2 PM1 NE3 J2. nra. }
+    assert (R * (10 * (c * eta)) <= 20 * (aw * eta)) as Q5.
+    { assert (c * eta <= aw * eta) as J1 by (clear - CW S1 ET1; nra). assert (0 <= c * eta) as J2 by (clear - C0 ET1; nra). clear - J1 J2 P2 PR1. nra. }
+    assert ((R - 1) * (T + beta) <= (x + x * x) * (T + beta)) as Q6 by (clear - PX SN B0; nra).
+    clear - SE TR Db G3 Q1 Q2 Q3 Q4 Q5 Q6. lra.
+  Qed.
+End Row.
