@@ -18,5 +18,5 @@ judge() {
 }
 judge standard cora_standard.safetensors -Q 12 -q 1% --complete
 judge robust cora_robust.safetensors -Q 12 -q 1% --complete
-judge executions cora_standard.safetensors -Q 12 -q 1% --nodes 0-299 --complete --deployed float32
+judge executions cora_standard.safetensors -Q 12 -q 1% --nodes 0-99 --complete --deployed float32
 judge three-layers cora_pyg_3layer.safetensors -Q 2 -q 1% --nodes 0-19 --complete
