@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Lines elsewhere that may name a float, because nothing is computed there: a number for display, its reader, and a
 /// power of two as a question spells it.
-const NAMED: [(&str, &str); 10] = [
+const NAMED: [(&str, &str); 11] = [
     ("format/mod.rs", "pub bound: Option<f64>,"),
     (
         "question/lists.rs",
@@ -16,6 +16,7 @@ const NAMED: [(&str, &str); 10] = [
     ("format/strict.rs", "visitor.visit_f64(self.float()?)"),
     ("format/token.rs", "f64"),
     ("question/words.rs", "let number = |x: f64| {"),
+    ("question/words.rs", "let list = |limits: &[f64]| limits.iter().copied().map(number)"),
     ("question/words.rs", "text.trim().parse::<f64>().ok().filter(|radius| radius.is_finite()"),
     ("report.rs", "upper.to_f64()"),
     // Written bit by bit.
