@@ -92,7 +92,7 @@ impl Question<'_> {
     /// If no prediction counts, radii are of another run, or a file cannot be written.
     pub fn execute(mut self) -> Result<Finished<CollectiveRecord>> {
         let start = Instant::now();
-        if self.proofs.is_some() {
+        if self.proofs.is_some() && self.rows != Rows::Weights {
             self.rows = Rows::Provable;
         }
         self.check_solver()?;

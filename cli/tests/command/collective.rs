@@ -152,3 +152,17 @@ fn the_count_program_reproduces_the_known_curve() {
         assert!(number("broken") <= number("bound") && (number("bound") - number("broken")) * 50 < 3312, "{row}");
     }
 }
+
+/// Proofs of rows of weights had covers: the choice of rows was overridden wherever proofs were asked for.
+#[test]
+fn rows_of_weights_are_proved_without_covers() {
+    let folder = tempfile::tempdir().unwrap();
+    let proofs = folder.path().join("proofs");
+    let arguments = ["collective", GRAPH, MODEL, "-q", "1%", "--budgets", "5", "--bounds-only", "--proofs"];
+    for (rows, has_covers) in [("all", true), ("weights", false)] {
+        let given = [&arguments[..], &[proofs.to_str().unwrap(), "--rows", rows, "--force"]].concat();
+        assert_eq!(gcnproof(&given).status.code(), Some(0), "{given:?}");
+        let text = std::fs::read_to_string(proofs.join("Q-5.jsonl")).unwrap();
+        assert_eq!(text.contains("\"covers\""), has_covers, "{rows}");
+    }
+}
