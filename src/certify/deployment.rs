@@ -7,7 +7,7 @@ use crate::certify::cascade::margin;
 use crate::certify::certifier::{Certifier, Target};
 pub use crate::certify::deployed_verdict::{Deployed, DeployedVerdict};
 use crate::certify::shifted::SliceGraph;
-use crate::certify::verdict::{NodeResult, Verdict};
+use crate::certify::verdict::{NodeResult, Reason, Verdict};
 use crate::deployed::error_table::ErrorTable;
 use crate::problem::flip::Flip;
 use crate::problem::forward::forward;
@@ -167,7 +167,18 @@ impl Certifier {
             }
         }
         result.margins = pairs.iter().map(margin).collect();
+        self.replace_tie(result, pairs);
         verdict
+    }
+
+    /// The search below 0 may have found a perturbation that takes a margin below it where a tie was known: it says more.
+    fn replace_tie(&self, result: &mut NodeResult, pairs: &Pairs) {
+        let below = pairs.iter().filter(|pair| pair.attack.sign.is_lt());
+        let lowest = below.min_by(|x, y| x.attack.margin.upper().total_cmp(&y.attack.margin.upper()));
+        let Some(pair) = lowest.filter(|_| result.reason == Reason::Tie) else { return };
+        result.reason = Reason::Witness;
+        result.witness = sorted(pair.attack.flips.clone());
+        result.evidence = result.evidence.take().map(|_| witness(pair.class, &result.witness));
     }
 
     /// Makes the best perturbation of a pair the witness, if it fools every execution. Where no margin is below minus the error of all
@@ -178,6 +189,7 @@ impl Certifier {
         let known = (pair.attack.margin.upper() < -pair.error).then_some(pair.class);
         let Some(class) = known.or_else(|| self.fools(&flips, pairs, workspace)) else { return false };
         result.evidence = result.evidence.take().map(|_| witness(class, &flips));
+        result.reason = Reason::Witness;
         result.witness = flips;
         result.margins = pairs.iter().map(margin).collect();
         true

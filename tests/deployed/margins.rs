@@ -102,6 +102,9 @@ fn hold(problem: &Problem, execution: Execution, sets: &[Vec<Flip>], at: (usize,
             assert!(margin.lower == f64::NEG_INFINITY || lower <= *least, "{context}: {margin:?} {least:?}");
             assert!(*least <= upper, "{context}: {margin:?} {least:?}");
         }
+        // What is found below a tie while margins below minus the error are looked for takes the place of the tie.
+        let tie = result.reason == Reason::Tie;
+        assert!(!tie || result.margins.iter().all(|margin| margin.upper >= 0.0), "{context}: {result:?}");
         let deployed = result.deployed.as_ref().unwrap();
         if !deployed.errors.iter().all(|error| error.is_finite()) {
             assert_eq!(deployed.verdict, DeployedVerdict::Undecided, "{context}");
