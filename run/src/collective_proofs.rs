@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gcnproof::collective::{Collective, Outcome, Proved, Subject};
+use gcnproof::collective::{Collective, Outcome, ProofSubject, Proved};
 use gcnproof::proof::{header, model_file, write_collective};
 use gcnproof::{Certifier, Flip, Graph, Network, Operator};
 use gcnproof_check::format::Convention;
@@ -63,7 +63,7 @@ impl Proofs<'_> {
     ) -> Result<Option<Outcome>> {
         let at_global = certifier.at_global(global);
         let digests = (self.graph.digest(), self.model.as_str());
-        let subject = Subject {
+        let subject = ProofSubject {
             graph: &self.file,
             model: &model_file(self.network, &self.model),
             header: header(digests, (self.network, &self.rules), at_global.budget(), self.classes),

@@ -17,7 +17,7 @@ const MORE: usize = 4;
 const CLASSES: usize = 2;
 
 /// A target and the classes that it may be taken for, while a witness is looked for.
-struct Attack<'a> {
+struct SmallAttack<'a> {
     target: Target,
     others: &'a [usize],
     workspace: &'a mut Workspace,
@@ -33,7 +33,7 @@ impl Certifier {
         self.prepared.set_target(node, workspace);
         workspace.linearised.selection.forget();
         workspace.watch = Watch::new(self.clock(1));
-        let mut attack = Attack { target, others: &others, workspace: &mut *workspace };
+        let mut attack = SmallAttack { target, others: &others, workspace: &mut *workspace };
         let mut most = FIRST.min(limit);
         let flips = loop {
             match attack.breaking(&self.prepared.at_global(most)) {
@@ -67,7 +67,7 @@ impl Certifier {
     }
 }
 
-impl Attack<'_> {
+impl SmallAttack<'_> {
     /// A set of flips within a budget that breaks the target as far as floats can tell, small if linearisations are right.
     fn breaking(&mut self, prepared: &Prepared) -> Option<Vec<Flip>> {
         let mut classes: Vec<(usize, usize, Vec<Flip>)> = Vec::new();

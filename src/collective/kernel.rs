@@ -28,23 +28,23 @@ pub(crate) struct Kernel {
 
 /// From losses to shares: multiples of `1/ONE`, rounded up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub(crate) struct ShareScale {
     error: f64,
     factor: f64,
 }
 
-impl Scale {
+impl ShareScale {
     /// For losses that are at most `error` too small; `None` if nothing is known because the bound is not positive
     /// where nothing is flipped.
-    pub(crate) fn new(base: f64, error: f64) -> Option<Scale> {
+    pub(crate) fn new(base: f64, error: f64) -> Option<ShareScale> {
         // More than the roundings of a sum, a quotient and two products.
         let factor = f64::from(ONE) / base * (1.0 + 1e-12);
-        (base > 0.0 && error.is_finite() && factor.is_finite()).then_some(Scale { error, factor })
+        (base > 0.0 && error.is_finite() && factor.is_finite()).then_some(ShareScale { error, factor })
     }
 
     /// For losses that may be too small by more.
-    fn with(self, error: f64) -> Scale {
-        Scale { error: (self.error + error).next_up(), ..self }
+    fn with(self, error: f64) -> ShareScale {
+        ShareScale { error: (self.error + error).next_up(), ..self }
     }
 
     /// A share that is not below what a flip loses of the base.
@@ -89,7 +89,13 @@ impl Kernel {
     }
 
     /// Rounds the slopes of a source node, and counts what single precision may lose to a scale (docs/math.md (20.9)).
-    pub(crate) fn round(&self, centre: &[f64], radius: Option<&[f64]>, scale: Scale, into: &mut SingleSlopes) -> Scale {
+    pub(crate) fn round(
+        &self,
+        centre: &[f64],
+        radius: Option<&[f64]>,
+        scale: ShareScale,
+        into: &mut SingleSlopes,
+    ) -> ShareScale {
         into.centre.clear();
         into.centre.extend(centre.iter().map(|&c| c as f32));
         into.radius.clear();
@@ -122,7 +128,7 @@ impl Kernel {
         &self,
         first: usize,
         slopes: &SingleSlopes,
-        scale: Scale,
+        scale: ShareScale,
         shares: &mut [u32],
         losses: &mut [f32],
     ) -> u32 {
@@ -136,7 +142,7 @@ struct Scored<'a> {
     groups: &'a [f32],
     width: usize,
     slopes: &'a SingleSlopes,
-    scale: Scale,
+    scale: ShareScale,
     shares: &'a mut [u32],
     losses: &'a mut [f32],
 }
@@ -182,14 +188,14 @@ mod tests {
 
     #[test]
     fn shares_are_not_below_what_they_stand_for() {
-        let scale = Scale::new(2.0, 0.0).unwrap();
+        let scale = ShareScale::new(2.0, 0.0).unwrap();
         assert_eq!([0.0, -1.0, 2.0, 7.0, f64::NAN].map(|loss| scale.share(loss)), [0, 0, ONE, ONE, ONE]);
         for loss in [1e-30, 0.1, 0.5, 1.0, 1.999_999_999, 2.0 - 1e-15] {
             let share = f64::from(scale.share(loss)) / f64::from(ONE);
             assert!(share >= loss / 2.0 && share <= loss / 2.0 + 2.0 / f64::from(ONE), "{loss}: {share}");
         }
-        assert!(Scale::new(0.0, 0.0).is_none() && Scale::new(f64::NAN, 0.0).is_none());
-        assert!(Scale::new(1.0, f64::INFINITY).is_none() && Scale::new(5e-324, 0.0).is_none());
+        assert!(ShareScale::new(0.0, 0.0).is_none() && ShareScale::new(f64::NAN, 0.0).is_none());
+        assert!(ShareScale::new(1.0, f64::INFINITY).is_none() && ShareScale::new(5e-324, 0.0).is_none());
     }
 
     /// With slopes and weights of all sizes, losses in single precision with their error are not below those in double
@@ -210,7 +216,7 @@ mod tests {
             let radius: Vec<f64> = (0..width).map(|i| number(i + width).abs()).collect();
             let radius = (seed % 3 > 0).then_some(radius.as_slice());
             let size = norm_above(centre.iter().copied()) * attributes.norm(0);
-            let exact = Scale::new(size, 0.0).unwrap();
+            let exact = ShareScale::new(size, 0.0).unwrap();
             let mut single = SingleSlopes::default();
             let scale = kernel.round(&centre, radius, exact, &mut single);
             let (mut shares, mut losses) = (vec![0; kernel.padded()], vec![0.0; kernel.padded()]);

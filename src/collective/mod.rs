@@ -52,4 +52,4 @@ mod weights;
 pub use base::{Base, bases};
 pub use curve::{Collective, CoverShare, Outcome, Settings, Share};
 pub use families::{RowKind, Rows};
-pub use proof::{Proved, Subject};
+pub use proof::{ProofSubject, Proved};

@@ -18,7 +18,7 @@ use crate::collective::row::ONE;
 use crate::problem::flip::Flip;
 
 /// The files that a proof is about, and which predictions count.
-pub struct Subject<'a> {
+pub struct ProofSubject<'a> {
     /// The graph as its file has it: the checker reads nothing else of it.
     pub graph: &'a GraphFile,
     /// The model as its file has it.
@@ -58,9 +58,9 @@ impl Collective<'_> {
         certifier: &Certifier,
         global: usize,
         before: &[Flip],
-        subject: Subject,
+        subject: ProofSubject,
     ) -> Result<Option<Proved>, Reason> {
-        let Subject { graph, model, header, attacked_nodes, nodes } = subject;
+        let ProofSubject { graph, model, header, attacked_nodes, nodes } = subject;
         let matrices = certifier.network().own_matrices();
         let header = Header {
             version: VERSION,

@@ -4,7 +4,7 @@
 use crate::bound::prepared::Prepared;
 use crate::bound::selection::Slopes;
 use crate::bound::workspace::Workspace;
-use crate::collective::kernel::{Kernel, Scale, SingleSlopes};
+use crate::collective::kernel::{Kernel, ShareScale, SingleSlopes};
 use crate::collective::named::Named;
 use crate::collective::row::{ONE, ShareRow};
 use crate::problem::flip::Flip;
@@ -29,7 +29,7 @@ pub(crate) struct FlipShares {
     /// Flips that remove: they stand at the places of those that add.
     removals: Vec<(usize, u32)>,
     losses: Vec<f32>,
-    slopes: Vec<(SingleSlopes, Scale)>,
+    slopes: Vec<(SingleSlopes, ShareScale)>,
 }
 
 /// What is the same for all nodes: the weights of the attributes, and the places of those that each node has, rising.
@@ -207,7 +207,7 @@ fn classes(
     node: usize,
     reference: usize,
     workspace: &mut Workspace,
-    mut visit: impl FnMut(&[u32], &Slopes, Scale),
+    mut visit: impl FnMut(&[u32], &Slopes, ShareScale),
 ) -> bool {
     let network = prepared.network();
     workspace.slice.cut(network, network.depth(), node);
@@ -221,7 +221,7 @@ fn classes(
             None => relaxed.paper(backward, slice, &prepared.unperturbed()[0], None),
         }
         let error = relaxed.spread(slice, prepared.unperturbed()[0].width, prepared.attributes().norm(0), slopes);
-        let Some(scale) = Scale::new(relaxed.base.close().lower(), error) else { return false };
+        let Some(scale) = ShareScale::new(relaxed.base.close().lower(), error) else { return false };
         visit(slice.nodes(1), slopes, scale);
     }
     true

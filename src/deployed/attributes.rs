@@ -43,7 +43,7 @@ pub(super) struct Seen {
 }
 
 /// What flips do to a row.
-pub(super) struct RowChanges {
+pub(super) struct RowSpread {
     spread: Spread,
     flips: usize,
     /// Flips that add an attribute.
@@ -104,7 +104,7 @@ impl AttributeTerms {
             fresh += usize::from(*stamp != seen.now);
             *stamp = seen.now;
         }
-        let scales = Scales::of(problem, n);
+        let scales = RowScales::of(problem, n);
         if problem.budget().local(n) > 0 {
             seen.farthest[of] = seen.farthest[of].max(entry.abs() * scales.largest);
         }
@@ -118,7 +118,7 @@ impl AttributeTerms {
     }
 
     /// By how much flips move a unit, at most: (19.3).
-    pub(super) fn moved(&self, seen: &Seen, changes: &RowChanges, unit: usize) -> f64 {
+    pub(super) fn moved(&self, seen: &Seen, changes: &RowSpread, unit: usize) -> f64 {
         let terms = self.largest.iter().zip(&seen.farthest);
         let moved: f64 = terms.map(|(largest, a)| a * largest.sum(unit, changes.spread)).sum();
         let rescaled = seen.rescaled.get(unit).map_or(0.0, |sum| up(*sum, seen.additions));
@@ -148,28 +148,28 @@ impl Seen {
     }
 
     /// What flips do.
-    pub(super) fn changes(&self, budget: &Budget) -> RowChanges {
+    pub(super) fn changes(&self, budget: &Budget) -> RowSpread {
         let flips = self.flips.min(budget.global());
         let added = if budget.direction().adds() { flips } else { 0 };
         let spread = Spread { nodes: self.open, each: flips / self.open.max(1), rest: flips % self.open.max(1) };
-        RowChanges { spread, flips, added, raises: added > 0 || !self.rescaled.is_empty() }
+        RowSpread { spread, flips, added, raises: added > 0 || !self.rescaled.is_empty() }
     }
 }
 
 /// What the entries of a row that is divided by its sum may be after flips.
-struct Scales {
+struct RowScales {
     largest: f64,
     /// How far they may be from what they are, at most, relative to that.
     change: f64,
 }
 
-impl Scales {
+impl RowScales {
     /// 1 and 0 where rows are not divided.
-    fn of(problem: &Problem, n: usize) -> Scales {
+    fn of(problem: &Problem, n: usize) -> RowScales {
         let (graph, budget) = (problem.graph(), problem.budget());
         let normalisation = graph.normalisation();
         if !normalisation.is_some() || budget.ranges().is_some() {
-            return Scales { largest: 1.0, change: 0.0 };
+            return RowScales { largest: 1.0, change: 0.0 };
         }
         let count = graph.attributes().row(n).len();
         let flips = budget.local(n).min(budget.global());
@@ -178,7 +178,7 @@ impl Scales {
         let own = normalisation.entry(count);
         let (largest, least) =
             (normalisation.entry(count - removed.min(count)), normalisation.entry(count.saturating_add(added)));
-        Scales { largest, change: ((largest - own).max(own - least) / own).next_up().next_up() }
+        RowScales { largest, change: ((largest - own).max(own - least) / own).next_up().next_up() }
     }
 }
 

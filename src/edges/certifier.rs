@@ -10,7 +10,7 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::bound::anchors;
 use crate::edges::changes::decide::{Asked, ChangeDecision, decide};
-use crate::edges::ground::{Ground, Path, Target};
+use crate::edges::ground::{EdgeTarget, Ground, Path};
 use crate::edges::judge::{Attack, Judge};
 use crate::edges::pair::Pair;
 use crate::edges::problem::{EdgeError, EdgeProblem};
@@ -173,7 +173,7 @@ impl EdgeCertifier {
         }
         let (pace, endless) = (Pace::new(self.clock()), Pace::endless());
         let root = Path::default();
-        let target = Target::new(problem, node as u32);
+        let target = EdgeTarget::new(problem, node as u32);
         let scene = |global: usize, pace| Scene::new(problem, Ground::new(&target, global, &root)?, pace);
         let whole = scene(problem.budget().global(), &pace);
         let anchors = whole.as_ref().and_then(anchors);

@@ -6,7 +6,7 @@ use crate::edges::problem::EdgeProblem;
 /// A target with everything that removed edges can change about it. Nodes have numbers of their own: 0 is the target, then its neighbours,
 /// then theirs, then the other ends of relevant edges.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct EdgeTarget {
     /// The ids of the nodes in the graph.
     pub(crate) ids: Vec<u32>,
     /// The target and its neighbours are `0 .. near`.
@@ -25,8 +25,8 @@ pub(crate) struct Target {
     frozen: Vec<bool>,
 }
 
-impl Target {
-    pub(crate) fn new(problem: &EdgeProblem, node: u32) -> Target {
+impl EdgeTarget {
+    pub(crate) fn new(problem: &EdgeProblem, node: u32) -> EdgeTarget {
         let graph = problem.graph();
         let mut number = vec![u32::MAX; graph.node_count()];
         let mut ids = vec![node];
@@ -67,7 +67,7 @@ impl Target {
         }
         let budget = problem.budget();
         let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        Target {
+        EdgeTarget {
             near,
             middle,
             degree: ids.iter().map(|&v| count(graph.degree(v as usize))).collect(),
@@ -108,7 +108,7 @@ pub(crate) struct Path {
 /// The surroundings of a target on a path.
 #[derive(Debug)]
 pub(crate) struct Ground<'a> {
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a EdgeTarget,
     /// Removals that are left in all; no more than there are free edges.
     pub(crate) budget: usize,
     /// Edges left at each node.
@@ -124,7 +124,7 @@ pub(crate) struct Ground<'a> {
 
 impl<'a> Ground<'a> {
     /// `None` if the path removes more than the budget `global` admits.
-    pub(crate) fn new(target: &'a Target, global: usize, path: &Path) -> Option<Ground<'a>> {
+    pub(crate) fn new(target: &'a EdgeTarget, global: usize, path: &Path) -> Option<Ground<'a>> {
         let left = global.checked_sub(path.removed.len())?;
         let (mut degree, mut cap) = (target.degree.clone(), target.cap.clone());
         let mut gone = vec![false; target.edges.len()];
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn group(problem: &EdgeProblem, edge: Edge, removed: &[Edge]) -> Vec<Edge> {
-        let target = Target::new(problem, 0);
+        let target = EdgeTarget::new(problem, 0);
         let number = |edge: &Edge| (0..target.edges.len() as u32).find(|&e| target.edge(e) == *edge).unwrap();
         let path = Path { removed: removed.iter().map(number).collect(), kept: Vec::new(), splits: removed.len() };
         let ground = Ground::new(&target, problem.budget().global(), &path).unwrap();
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn edges_farther_away_are_not_relevant() {
         let problem = problem(3);
-        let target = Target::new(&problem, 0);
+        let target = EdgeTarget::new(&problem, 0);
         let relevant: Vec<Edge> = (0..target.edges.len() as u32).map(|e| target.edge(e)).collect();
         assert_eq!(relevant.len(), 7);
         assert!(!relevant.contains(&Edge(5, 7)) && !relevant.contains(&Edge(6, 7)));

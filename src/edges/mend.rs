@@ -5,7 +5,7 @@ use gcnproof_check::edges::format::{ClassProof, Step as Element};
 use crate::edges::bound::{Goal, anchors, bound, meets};
 use crate::edges::budget::Edge;
 use crate::edges::element::element;
-use crate::edges::ground::{Ground, Path, Target};
+use crate::edges::ground::{EdgeTarget, Ground, Path};
 use crate::edges::judge::Judge;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
@@ -22,7 +22,7 @@ pub(crate) struct Mend<'a> {
     problem: &'a EdgeProblem,
     result: &'a EdgeResult,
     pace: Pace,
-    target: Option<Target>,
+    target: Option<EdgeTarget>,
     /// How many more may be added.
     splits: usize,
 }
@@ -41,7 +41,7 @@ impl<'a> Mend<'a> {
     fn try_split(&mut self, tree: &mut ClassProof, step: usize) -> Option<bool> {
         let node = self.result.node as u32;
         let problem = self.problem;
-        let target = self.target.get_or_insert_with(|| Target::new(problem, node));
+        let target = self.target.get_or_insert_with(|| EdgeTarget::new(problem, node));
         self.splits = self.splits.checked_sub(1)?;
         let path = path(problem, target, &tree.tree[..step])?;
         let pair = Pair::new(problem, node, self.result.reference, tree.class as usize);
@@ -70,7 +70,7 @@ impl<'a> Mend<'a> {
 }
 
 /// A leaf for a path: as tight as it gets.
-fn leaf(problem: &EdgeProblem, target: &Target, pair: &Pair, path: &Path, pace: &Pace) -> Option<Step> {
+fn leaf(problem: &EdgeProblem, target: &EdgeTarget, pair: &Pair, path: &Path, pace: &Pace) -> Option<Step> {
     let ground = Ground::new(target, problem.budget().global(), path)?;
     if ground.budget < 2 {
         return Some(Step::Singles);
@@ -84,7 +84,7 @@ fn leaf(problem: &EdgeProblem, target: &Target, pair: &Pair, path: &Path, pace: 
 }
 
 /// The path to the place behind the beginning of a tree: its splits whose subtrees are not over.
-fn path(problem: &EdgeProblem, target: &Target, before: &[Element]) -> Option<Path> {
+fn path(problem: &EdgeProblem, target: &EdgeTarget, before: &[Element]) -> Option<Path> {
     let mut open: Vec<(u32, bool)> = Vec::new();
     for step in before {
         if let &Element::Edge(i, j) = step {

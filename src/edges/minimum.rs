@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::certify::verdict::Minimum;
 use crate::edges::bound::{Goal, anchors, bound, meets};
-use crate::edges::ground::{Ground, Path, Target};
+use crate::edges::ground::{EdgeTarget, Ground, Path};
 use crate::edges::judge::Judge;
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
@@ -21,7 +21,7 @@ pub type EdgeMinimum = Minimum<Edges>;
 /// then what is attained in the end is the minimum, with no tolerance.
 pub(crate) struct Minimize<'a> {
     pub(crate) problem: &'a EdgeProblem,
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a EdgeTarget,
     pub(crate) pair: &'a Pair,
     pub(crate) pace: &'a Pace,
     pub(crate) nodes: usize,

@@ -6,7 +6,7 @@ use crate::edges::anchors::Anchors;
 use crate::edges::bound::{Bounded, Goal, anchors, bound, even_suffices, meets};
 use crate::edges::budget::Edge;
 use crate::edges::changes::prices::ChangePrices;
-use crate::edges::ground::{Ground, Path, Target};
+use crate::edges::ground::{EdgeTarget, Ground, Path};
 use crate::edges::judge::{Attack, Judge, Single};
 use crate::edges::pair::Pair;
 use crate::edges::problem::EdgeProblem;
@@ -51,7 +51,7 @@ pub(crate) const DEPTH: usize = 1000;
 /// The search of one pair.
 pub(crate) struct Search<'a> {
     pub(crate) problem: &'a EdgeProblem,
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a EdgeTarget,
     pub(crate) pair: &'a Pair,
     pub(crate) pace: &'a Pace,
     /// Branches that may still be looked at.
@@ -164,7 +164,7 @@ pub(crate) const EASY: usize = 24;
 /// Chooses the edge to split on.
 pub(crate) struct Branches<'a> {
     pub(crate) problem: &'a EdgeProblem,
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a EdgeTarget,
     pub(crate) pair: &'a Pair,
     /// Bounds above this are as good as this.
     pub(crate) enough: f64,

@@ -4,7 +4,7 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::anchors::Anchors;
 use crate::edges::bound::{Bounded, bound, even_suffices};
-use crate::edges::ground::{Path, Target};
+use crate::edges::ground::{EdgeTarget, Path};
 use crate::edges::judge::{Attack, Judge, Single, exact};
 use crate::edges::minimum::{EdgeMinimum, Minimize};
 use crate::edges::pair::Pair;
@@ -29,7 +29,7 @@ pub(super) struct Table<'a> {
     pub(super) effort: Effort,
     /// Are trees to be kept?
     pub(super) proofs: bool,
-    pub(super) target: &'a Target,
+    pub(super) target: &'a EdgeTarget,
     pub(super) scene: &'a Scene<'a>,
     pub(super) anchors: &'a [Anchors],
     pub(super) pace: &'a Pace,

@@ -8,7 +8,7 @@ use crate::ranges::forward::Shift;
 use crate::ranges::lines::UnitLines;
 use crate::ranges::question::{RangeQuestion, RangeRun, RunVerdict};
 use crate::ranges::scene::RangeScene;
-use crate::ranges::search::{RangeGoal, RangeHalt, RangeSearch, Tree};
+use crate::ranges::search::{RangeGoal, RangeHalt, RangeSearch, RangeTree};
 
 /// Witnesses of more changes are not made minimal.
 const MOST_SHORTENED: usize = 64;
@@ -28,7 +28,7 @@ pub(super) struct TargetPairs<'a> {
 
 /// What a search has found.
 pub(super) struct Explored {
-    pub(super) outcome: Result<Tree, RangeHalt>,
+    pub(super) outcome: Result<RangeTree, RangeHalt>,
     pub(super) visited: usize,
     /// Is the margin above its error, and not only above 0?
     pub(super) beyond_error: bool,

@@ -29,17 +29,17 @@ const PENALTIES: [f64; 2] = [1e3, 1e7];
 
 /// A linear function of the variables.
 #[derive(Clone)]
-struct Affine {
+struct AffineValue {
     constant: f64,
     coefficients: BTreeMap<usize, f64>,
 }
 
-impl Arithmetic for Affine {
-    fn of(x: f64) -> Affine {
-        Affine { constant: x, coefficients: BTreeMap::new() }
+impl Arithmetic for AffineValue {
+    fn of(x: f64) -> AffineValue {
+        AffineValue { constant: x, coefficients: BTreeMap::new() }
     }
 
-    fn add(&mut self, x: &Affine, a: f64) {
+    fn add(&mut self, x: &AffineValue, a: f64) {
         if a != 0.0 {
             self.constant += a * x.constant;
             x.coefficients.iter().for_each(|(&at, c)| *self.coefficients.entry(at).or_default() += a * c);
@@ -49,14 +49,14 @@ impl Arithmetic for Affine {
     fn relu(&mut self) {}
 }
 
-impl Affine {
+impl AffineValue {
     fn at(&self, point: &[f64]) -> f64 {
         self.constant + self.coefficients.iter().map(|(&at, c)| c * point[at]).sum::<f64>()
     }
 }
 
 /// How an entry moves with a variable between 0 and 1.
-struct Move {
+struct RangeMove {
     entry: Entry,
     old: f64,
     /// Its values where the variable is 0 and 1.
@@ -78,18 +78,18 @@ enum Bounds {
 
 /// `function ≤ 0`.
 struct Inequality {
-    function: Affine,
+    function: AffineValue,
     bounds: Bounds,
 }
 
 /// The relaxation of a branch.
-struct Relaxation {
-    moves: Vec<Move>,
+struct RangeRelaxation {
+    moves: Vec<RangeMove>,
     /// Variables: moves, then units that may be on either side of 0.
     variables: usize,
     inequalities: Vec<Inequality>,
     /// Pre-activations of all representations.
-    z: Vec<Vec<Affine>>,
+    z: Vec<Vec<AffineValue>>,
 }
 
 impl RangePair<'_> {
@@ -109,14 +109,14 @@ impl RangePair<'_> {
         best
     }
 
-    fn relaxation(&self, lines: &UnitLines, branch: &RangeBranch) -> Option<Relaxation> {
+    fn relaxation(&self, lines: &UnitLines, branch: &RangeBranch) -> Option<RangeRelaxation> {
         let scene = self.scene;
         let moves = self.moves(branch)?;
         let mut variables = moves.len();
         let layer = scene.problem.layer(1);
         let (inputs, outputs) = (layer.inputs(), layer.outputs());
-        let sent = |&node: &u32| scene.problem.sent(node as usize).iter().map(|&x| Affine::of(x)).collect();
-        let mut sums: Vec<Vec<Affine>> = scene.slice.nodes(1).iter().map(sent).collect();
+        let sent = |&node: &u32| scene.problem.sent(node as usize).iter().map(|&x| AffineValue::of(x)).collect();
+        let mut sums: Vec<Vec<AffineValue>> = scene.slice.nodes(1).iter().map(sent).collect();
         for (at, of) in moves.iter().enumerate() {
             for (place, sum) in sums[of.entry.0].iter_mut().enumerate() {
                 let (term, unit) = (place / outputs, place % outputs);
@@ -135,11 +135,11 @@ impl RangePair<'_> {
                 part => part,
             };
             let signed = branch.signs.contains_key(&id);
-            let mut bound = |function: Affine, bounds| inequalities.push(Inequality { function, bounds });
+            let mut bound = |function: AffineValue, bounds| inequalities.push(Inequality { function, bounds });
             match part {
                 UnitPart::Linear => z,
                 UnitPart::Active | UnitPart::Inactive => {
-                    let (zero, active) = (Affine::of(0.0), matches!(part, UnitPart::Active));
+                    let (zero, active) = (AffineValue::of(0.0), matches!(part, UnitPart::Active));
                     if signed {
                         let mut function = zero.clone();
                         function.add(&z, if active { -1.0 } else { 1.0 });
@@ -148,27 +148,27 @@ impl RangePair<'_> {
                     if active { z } else { zero }
                 }
                 UnitPart::Open => {
-                    let h = Affine { constant: 0.0, coefficients: BTreeMap::from([(variables, 1.0)]) };
+                    let h = AffineValue { constant: 0.0, coefficients: BTreeMap::from([(variables, 1.0)]) };
                     let mut under = z.clone();
                     under.add(&h, -1.0);
                     bound(under, Bounds::Slope(id, variables));
                     let [slope, intercept] = chord(*span);
-                    let mut over = Affine { constant: -intercept, ..h.clone() };
+                    let mut over = AffineValue { constant: -intercept, ..h.clone() };
                     over.add(&z, -slope);
                     bound(over, Bounds::Other);
                     variables += 1;
                     large |= variables.saturating_mul(inequalities.len()) > LARGEST;
                     // What does not fit need not be computed on.
-                    if large { Affine::of(0.0) } else { h }
+                    if large { AffineValue::of(0.0) } else { h }
                 }
             }
         });
         let numbers = (variables + inequalities.len()).saturating_mul(inequalities.len());
-        (!large && numbers <= LARGEST).then_some(Relaxation { moves, variables, inequalities, z })
+        (!large && numbers <= LARGEST).then_some(RangeRelaxation { moves, variables, inequalities, z })
     }
 
     /// All ways in which an entry may still move.
-    fn moves(&self, branch: &RangeBranch) -> Option<Vec<Move>> {
+    fn moves(&self, branch: &RangeBranch) -> Option<Vec<RangeMove>> {
         let (scene, mut moves) = (self.scene, Vec::new());
         let (budget, ranges) = (scene.problem.budget(), scene.problem.ranges());
         let left = budget.global().checked_sub(branch.changed.len())?;
@@ -176,7 +176,7 @@ impl RangePair<'_> {
             let own = branch.changed.range((place, 0)..(place + 1, 0));
             let local = budget.local(node as usize).checked_sub(own.clone().count())?;
             for (&entry, &[from, to]) in own {
-                moves.push(Move { entry, old: scene.value(place, entry.1), from, to, counted: false });
+                moves.push(RangeMove { entry, old: scene.value(place, entry.1), from, to, counted: false });
             }
             let attributes = if local.min(left) == 0 { 0 } else { scene.problem.layer(1).inputs() };
             for attribute in (0..attributes).filter(|&attribute| !budget.is_frozen(attribute)) {
@@ -186,7 +186,7 @@ impl RangePair<'_> {
                 }
                 let old = scene.value(place, entry.1);
                 for to in ranges.ends(attribute, old).into_iter().filter(|&to| to != old) {
-                    moves.push(Move { entry, old, from: old, to, counted: true });
+                    moves.push(RangeMove { entry, old, from: old, to, counted: true });
                 }
             }
             if moves.len() > MOST_MOVES {
@@ -197,14 +197,14 @@ impl RangePair<'_> {
     }
 
     /// At most so many changes of a row, and in all.
-    fn budgets(&self, branch: &RangeBranch, moves: &[Move]) -> Vec<Inequality> {
+    fn budgets(&self, branch: &RangeBranch, moves: &[RangeMove]) -> Vec<Inequality> {
         let budget = self.scene.problem.budget();
         let counted = |place: Option<usize>| {
-            let own = move |entry: &(usize, &Move)| entry.1.counted && place.is_none_or(|p| entry.1.entry.0 == p);
+            let own = move |entry: &(usize, &RangeMove)| entry.1.counted && place.is_none_or(|p| entry.1.entry.0 == p);
             moves.iter().enumerate().filter(own).map(|(at, _)| (at, 1.0)).collect::<BTreeMap<_, _>>()
         };
         let sum = |most: usize, coefficients: BTreeMap<usize, f64>| {
-            let function = Affine { constant: -(most as f64), coefficients };
+            let function = AffineValue { constant: -(most as f64), coefficients };
             (function.coefficients.len() > most).then_some(Inequality { function, bounds: Bounds::Other })
         };
         let rows = self.scene.slice.nodes(1).iter().enumerate().filter_map(|(place, &node)| {
@@ -214,8 +214,14 @@ impl RangePair<'_> {
         rows.chain(sum(budget.global().saturating_sub(branch.changed.len()), counted(None))).collect()
     }
 
-    fn solved(&self, relaxation: &Relaxation, lines: &UnitLines, branch: &RangeBranch, penalty: f64) -> Option<Ascent> {
-        let Relaxation { moves, variables, inequalities, z } = relaxation;
+    fn solved(
+        &self,
+        relaxation: &RangeRelaxation,
+        lines: &UnitLines,
+        branch: &RangeBranch,
+        penalty: f64,
+    ) -> Option<Ascent> {
+        let RangeRelaxation { moves, variables, inequalities, z } = relaxation;
         let logits = z.last()?;
         let mut margin = logits[self.reference].clone();
         margin.add(&logits[self.other], -1.0);

@@ -67,7 +67,7 @@ pub(crate) enum RangeGoal {
 }
 
 /// A tree in preorder, as a proof has it.
-pub(crate) type Tree = Vec<RangeStep>;
+pub(crate) type RangeTree = Vec<RangeStep>;
 
 /// What an ascent has found.
 pub(super) struct Ascent {
@@ -125,7 +125,12 @@ enum RangeSplit {
 
 impl RangeSearch<'_> {
     /// Decides a branch: all of its perturbations leave the margin above what it has to be above, as its tree shows, or something stops the search.
-    pub(crate) fn explore(&mut self, lines: UnitLines, branch: &RangeBranch, depth: usize) -> Result<Tree, RangeHalt> {
+    pub(crate) fn explore(
+        &mut self,
+        lines: UnitLines,
+        branch: &RangeBranch,
+        depth: usize,
+    ) -> Result<RangeTree, RangeHalt> {
         self.visited += 1;
         let steps = if depth == 0 { ROOT_STEPS } else { BRANCH_STEPS };
         let ascent = self.close(lines, branch, steps)?;
@@ -155,16 +160,16 @@ impl RangeSearch<'_> {
         let one = self.explore(ascent.lines.clone(), &parts.one, depth + 1)?;
         let two = self.explore(ascent.lines, &parts.two, depth + 1)?;
         Ok(match (self.proofs, parts.turned) {
-            (false, _) => Tree::new(),
+            (false, _) => RangeTree::new(),
             (true, false) => [vec![parts.step], one, two].concat(),
             (true, true) => [vec![parts.step], two, one].concat(),
         })
     }
 
     /// The leaf of a branch that its lines close: with numbers as short as its bound allows.
-    pub(crate) fn leaf(&self, lines: &UnitLines, branch: &RangeBranch) -> Tree {
+    pub(crate) fn leaf(&self, lines: &UnitLines, branch: &RangeBranch) -> RangeTree {
         if !self.proofs {
-            return Tree::new();
+            return RangeTree::new();
         }
         // A checker that rounds in another way may miss a bound that is hardly above 0.
         let enough = self.pair.bound(lines, branch).lower / 2.0;

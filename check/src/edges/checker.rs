@@ -61,13 +61,13 @@ impl EdgeNodeProof {
 
 /// Judges the proofs of a statement. Shared by all threads.
 pub struct EdgeChecker<'a> {
-    judge: Judge<'a>,
+    judge: EdgeJudge<'a>,
     /// What lines may cost.
     work: Arc<Work>,
 }
 
 /// The rules that apply.
-enum Judge<'a> {
+enum EdgeJudge<'a> {
     Removals(RemovalChecker<'a>),
     Changes(ChangeChecker<'a>),
 }
@@ -76,8 +76,8 @@ impl<'a> EdgeChecker<'a> {
     /// With `exact_only` exact numbers alone judge, wherever the format is about them.
     pub fn new(statement: &'a EdgeStatement<'a>, exact_only: bool) -> EdgeChecker<'a> {
         let judge = match statement {
-            EdgeStatement::Removals(statement) => Judge::Removals(RemovalChecker { statement, exact_only }),
-            EdgeStatement::Changes(statement) => Judge::Changes(ChangeChecker::new(statement, exact_only)),
+            EdgeStatement::Removals(statement) => EdgeJudge::Removals(RemovalChecker { statement, exact_only }),
+            EdgeStatement::Changes(statement) => EdgeJudge::Changes(ChangeChecker::new(statement, exact_only)),
         };
         EdgeChecker { judge, work: Work::lines() }
     }
@@ -95,8 +95,8 @@ impl<'a> EdgeChecker<'a> {
     pub fn check(&self, proof: &EdgeNodeProof) -> Result<Verdict, Fault> {
         let meter = self.work.line();
         match &self.judge {
-            Judge::Removals(checker) => checker.check(proof, &meter),
-            Judge::Changes(checker) => checker.check(proof, &meter),
+            EdgeJudge::Removals(checker) => checker.check(proof, &meter),
+            EdgeJudge::Changes(checker) => checker.check(proof, &meter),
         }
     }
 
@@ -125,10 +125,10 @@ impl<'a> EdgeChecker<'a> {
         hints: &EdgePrices,
     ) -> Result<Interval, Reason> {
         match &self.judge {
-            Judge::Removals(checker) => {
+            EdgeJudge::Removals(checker) => {
                 checker.bound(Classes { node, reference, class }, splits, hints, &self.work.line())
             }
-            Judge::Changes(_) => Err(Reason::Order("prices are about removals with one hidden layer".into())),
+            EdgeJudge::Changes(_) => Err(Reason::Order("prices are about removals with one hidden layer".into())),
         }
     }
 }

@@ -51,7 +51,7 @@ impl NestedUse {
 }
 
 /// A unit of layer 2: its lines, and numbers around them.
-struct SupportLines {
+struct UnitSupports {
     line: SupportLine,
     /// Around `z'`.
     value: Interval,
@@ -62,7 +62,7 @@ struct SupportLines {
     fall: Stored,
 }
 
-impl SupportLines {
+impl UnitSupports {
     /// Is `ω` 1?
     fn follows(&self) -> bool {
         match self.line {
@@ -85,7 +85,7 @@ const REMEMBERED: usize = 1 << 22;
 
 /// The lines of layer 2 that bends rest on, in a slice.
 pub(crate) struct Supports {
-    units: Vec<Vec<SupportLines>>,
+    units: Vec<Vec<UnitSupports>>,
     sums: NestedSums,
     /// What flips change, by place of their node: no bend and no leaf changes it.
     known: RefCell<HashMap<Flip, Rc<NestedChanges>>>,
@@ -118,12 +118,12 @@ impl Supports {
             let value = row.value[unit];
             if network.exact.is_linear(2, unit) {
                 let (rise, fall) = (Stored::ONE, Stored::ONE);
-                return SupportLines { line: SupportLine::Linear, value, upper: value, rise, fall };
+                return UnitSupports { line: SupportLine::Linear, value, upper: value, rise, fall };
             }
             let known = &row.levels()[unit];
             let (level, largest) = (known.level, known.largest);
             match known.below {
-                Some(below) => SupportLines {
+                Some(below) => UnitSupports {
                     line: SupportLine::Level { follows: !below, level, below },
                     value,
                     upper: Interval { lower: value.positive_part().lower, upper: known.base },
@@ -131,7 +131,7 @@ impl Supports {
                     fall: if below { Stored::ZERO } else { kept_share(level.into(), largest) },
                 },
                 // Where rounding hides the sign, the level is 0.
-                None => SupportLines {
+                None => UnitSupports {
                     line: SupportLine::Level { follows: false, level: Stored::ZERO, below: true },
                     value,
                     upper: value.positive_part(),
@@ -141,7 +141,7 @@ impl Supports {
             }
         };
         let width = network.width();
-        let units: Vec<Vec<SupportLines>> =
+        let units: Vec<Vec<UnitSupports>> =
             rows.iter().map(|row| (0..width).map(|at| unit(row, at)).collect()).collect();
         let lines = units.iter().flatten().map(|unit| unit.line).collect();
         let weights: Vec<&[Stored]> = (0..width).map(|i| network.weights(2, i)).collect();
@@ -159,7 +159,7 @@ impl Supports {
         slice: &Slice,
         place: usize,
         unit: usize,
-        mut each: impl FnMut(usize, usize, &SupportLines, Interval),
+        mut each: impl FnMut(usize, usize, &UnitSupports, Interval),
     ) {
         let width = network.exact.widths[3];
         for pair in pairs(&slice.passing(2)[place]) {

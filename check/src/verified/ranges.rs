@@ -32,7 +32,7 @@ impl RangeJudge {
         header: &Header,
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<RangeJudge, String> {
-        let written = Written::new(graph, model, header, matrices).map_err(|reason| reason.to_string())?;
+        let written = WrittenRanges::new(graph, model, header, matrices).map_err(|reason| reason.to_string())?;
         if header.deployed.is_some() {
             return Err(no_executions("on attributes that are moved within ranges"));
         }
@@ -56,7 +56,7 @@ impl RangeJudge {
 }
 
 /// A statement, ready to be written.
-struct Written<'a> {
+struct WrittenRanges<'a> {
     graph: &'a GraphFile,
     model: &'a ModelFile,
     header: &'a Header,
@@ -65,18 +65,18 @@ struct Written<'a> {
     rules: Vec<Vec<&'a str>>,
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenRanges<'a> {
     fn new(
         graph: &'a GraphFile,
         model: &'a ModelFile,
         header: &'a Header,
         matrices: &[Arc<SparseMatrix>],
-    ) -> Result<Written<'a>, Reason> {
+    ) -> Result<WrittenRanges<'a>, Reason> {
         RangeStatement::new(graph, model, header, matrices)?;
         let Some(ranges) = &header.ranges else { return Err(Reason::Header("no ranges are stated".into())) };
         let rules = require_fit(graph, model, &header.message_passing)?;
         let links = operator_links(graph, model, &header.message_passing, matrices, &Work::lines().line())?;
-        Ok(Written { graph, model, header, ranges, links, rules })
+        Ok(WrittenRanges { graph, model, header, ranges, links, rules })
     }
 
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
