@@ -390,9 +390,6 @@ def report(
         except InputError as error:
             # Results in memory are files of ours, whose names nobody has seen.
             message = error.message
-            for words in ("which reports and summaries do not show yet", "which no figure shows yet"):
-                if shown and words in message:
-                    raise InputError("there is no page yet about flips and changed edges at once", "print the results, or see results.summary() and results.to_pandas()") from None
             if "computed with this model" in message:
                 raise InputError(
                     "model: none of the results was computed with this model, as it is now",

@@ -204,3 +204,15 @@ def test_every_set_of_changes_is_tried(kind, candidates, deep, tmp_path):
             assert logits_of(changed(graph, row.witness), network, x)[row.node].argmax() != row.reference
             left = found.apply(row.node)
             assert (left != changed(graph, row.witness).adjacency).nnz == 0
+
+
+def test_inserted_edges_and_both_attackers_have_pages(tmp_path):
+    graph, network = small(3)
+    for attack, words in (
+        (gcnproof.Edges(insert=1), ["Which edges attackers insert"]),
+        ([gcnproof.Flips(Q=2, q=1), gcnproof.Edges(remove=1)], ["What attackers flip", "Which edges attackers remove"]),
+    ):
+        results = gcnproof.certify(network, graph, attack, complete=True, progress=False)
+        page = gcnproof.report(results, graph=graph, out=tmp_path / "page.html", force=True)
+        text = open(page, encoding="utf-8").read()
+        assert all(part in text for part in words)

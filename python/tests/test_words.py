@@ -87,7 +87,6 @@ def _grouped(graph):
         (lambda v: gcnproof.Ranges(0.1), r"help: say how far they are moved: Ranges\(epsilon=0.1\)"),
         (lambda v: gcnproof.Ranges(epsilon=-1), "epsilon=-1: it is less than 0"),
         (lambda v: gcnproof.train(_grouped(v.graph), "ce"), r"has groups.*\n  help: give Categories\(Q=…, q=…\), or a graph without groups"),
-        (lambda v: gcnproof.report(v.certify([Flips(1, 1), Edges(remove=1)], **QUIET), out="page.html"), r"no page yet about flips and changed edges.*\n  help: print the results"),
         (lambda v: Edges("insert", 1), r"help: say how many: Edges\(insert=1\)"),
         (lambda v: v.certify(Q=2.0, q=1), "Q=2.0\n  help: say Q=2"),
         (lambda v: v.certify(Q="2", q=1), "Q='2'\n  help: say Q=2"),

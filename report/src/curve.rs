@@ -48,8 +48,7 @@ pub fn curves(group: &Group) -> Vec<Curve> {
 fn from_radii(group: &Group) -> Vec<Curve> {
     let mut attacked: BTreeMap<u64, u64> = BTreeMap::new();
     let witnesses = group.verdicts.iter().flat_map(|verdicts| &verdicts.rows);
-    let witnesses =
-        witnesses.filter(|row| row.verdict == Verdict::NonRobust).map(|row| (row.node, row.witness.len() as u64));
+    let witnesses = witnesses.filter(|row| row.verdict == Verdict::NonRobust).map(|row| (row.node, row.witness.cost()));
     let radii = group.radii.iter().flat_map(|radii| &radii.rows);
     for (node, q) in radii.filter_map(|row| Some((row.node, row.attacked?))).chain(witnesses) {
         let least = attacked.entry(node).or_insert(q);

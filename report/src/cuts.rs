@@ -1,9 +1,10 @@
-//! Figure 6 where edges are removed: which edges attackers cut, and how many of them.
+//! Figure 6 where edges are changed: which edges attackers remove or insert, and how many of them.
 
 use std::collections::BTreeMap;
 
 use gcnproof::internals::problem::matrix::PatternRows;
 
+use super::edges::EdgeAttack;
 use super::group::Group;
 use super::landscape::Landscape;
 use super::sheet::{Sheet, percent, slug};
@@ -12,21 +13,26 @@ use crate::chart::figure::{Figure, Numbers};
 use crate::chart::palette::Ink;
 use crate::chart::plot::{Plot, Stack};
 
-/// Where a removed edge is, seen from the target; the nearer end counts.
+/// Where a changed edge is, seen from the target; the nearer end counts.
 const PLACES: [&str; 5] = ["at the target", "between two neighbours", "at a neighbour", "two hops away", "elsewhere"];
+
+/// What is done to an edge, in the order of [`EdgeChange`](super::edges::EdgeChange).
+const CHANGES: [&str; 3] = ["removed", "inserted", "removed or inserted"];
 
 /// What the smallest attacks of a group consist of.
 #[derive(Default)]
 struct CutTally {
     places: [usize; 5],
+    /// Removed, inserted, and which of both is not known.
+    changes: [usize; 3],
     sizes: BTreeMap<usize, usize>,
     edges: usize,
     attacks: usize,
 }
 
 /// Figure 6 of each group.
-pub fn cut(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
-    groups.iter().map(|group| cut_of(group, landscape, tally(group, landscape))).collect()
+pub fn changed(groups: &[Group], landscape: Option<&Landscape>) -> Vec<Sheet> {
+    groups.iter().map(|group| changed_of(group, landscape, tally(group, landscape))).collect()
 }
 
 /// Which of [`PLACES`] an edge has.
@@ -50,10 +56,13 @@ fn place(landscape: Option<&Landscape>, target: u64, ends: [u32; 2]) -> usize {
 
 fn tally(group: &Group, landscape: Option<&Landscape>) -> CutTally {
     let mut tally = CutTally::default();
-    for (target, witness) in group.witnesses().into_iter().filter(|(_, witness)| !witness.is_empty()) {
+    let Some(attack) = group.attacked.edges() else { return tally };
+    // Attacks that flip attributes alone say nothing about edges.
+    for (target, witness) in group.witnesses().into_iter().filter(|(_, witness)| !witness.edges().is_empty()) {
         tally.attacks += 1;
-        *tally.sizes.entry(witness.len()).or_default() += 1;
+        *tally.sizes.entry(witness.edges().len()).or_default() += 1;
         for edge in witness.edges() {
+            tally.changes[attack.change(*edge, landscape) as usize] += 1;
             tally.places[place(landscape, target, [edge.0, edge.1])] += 1;
             tally.edges += 1;
         }
@@ -61,16 +70,20 @@ fn tally(group: &Group, landscape: Option<&Landscape>) -> CutTally {
     tally
 }
 
-fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: CutTally) -> Sheet {
-    let title = format!("Which edges attackers cut: {}", group.name);
+fn changed_of(group: &Group, landscape: Option<&Landscape>, tally: CutTally) -> Sheet {
+    let verb = group.attacked.edges().map_or("change", EdgeAttack::verb);
+    let title = format!("Which edges attackers {verb}: {}", group.name);
+    let [target, targets] = group.targets();
     if tally.edges == 0 {
-        return Sheet::missing(6, &title, "No node has a witness: there is no attack to look at.");
+        let why = format!("No {target} has a witness with changed edges: there is no attack to look at.");
+        return Sheet::missing(6, &title, &why);
     }
     let mut numbers = Numbers::new(&["model", "what", "name", "count"]);
     let mut record = |what: &str, name: &str, count: usize| {
         numbers.push([group.name.clone(), what.to_string(), name.to_string(), count.to_string()]);
     };
     PLACES.iter().zip(tally.places).for_each(|(name, count)| record("edges", name, count));
+    CHANGES.iter().zip(tally.changes).for_each(|(name, count)| record("changes", name, count));
     tally.sizes.iter().for_each(|(size, count)| record("attacks by size", &size.to_string(), *count));
     let met: Vec<(String, usize)> = PLACES
         .iter()
@@ -80,7 +93,7 @@ fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: CutTally) -> Shee
         .collect();
     let sizes: Vec<(String, usize)> = tally.sizes.iter().map(|(size, count)| (size.to_string(), *count)).collect();
     let plots = vec![
-        lying("Where they are", "share of all edges cut", &met, tally.edges),
+        lying("Where they are", "share of all of these edges", &met, tally.edges),
         standing(
             "How many it takes",
             ["edges of the smallest attack known", "share of all attacks"],
@@ -92,10 +105,22 @@ fn cut_of(group: &Group, landscape: Option<&Landscape>, tally: CutTally) -> Shee
         None => " Without the graph (--graph) it is not known where the other edges are.",
         Some(_) => " An edge two hops away changes how strongly a neighbour hears one of its other neighbours.",
     };
+    let done: Vec<String> = CHANGES
+        .iter()
+        .zip(tally.changes)
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    let beside = match group.attacked.spares_attributes() {
+        true => "",
+        false => " Attributes are flipped at the same time; attacks that change no edge are left out here.",
+    };
     let caption = format!(
-        "The {} edges of the smallest attack known against each of {} nodes. Each attack was replayed through the exact network, with operators \
-         made anew from the edges that are left; others may exist.{unsure}",
-        tally.edges, tally.attacks
+        "The {} edges ({}) of the smallest attack known against each of {} {targets}. Each attack was replayed through the exact network, \
+         with operators made anew from the changed edges; others may exist.{beside}{unsure}",
+        tally.edges,
+        done.join(", "),
+        tally.attacks
     );
     let name = format!("fig6_cuts_{}", slug(&group.name));
     Figure { number: 6, name, title, caption, plots, columns: 2, height: 330.0, numbers, made: Vec::new() }.into()

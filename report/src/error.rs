@@ -26,13 +26,6 @@ pub enum ReportError {
         "give .parquet, .jsonl or .csv files that gcnproof wrote with --out, a training log (.jsonl), or the folder of a study"
     ))]
     Unknown { file: String, problem: String },
-    /// Verdicts about two attackers at once.
-    #[error("{file}: verdicts about flips and changed edges at once, which reports and summaries do not show yet")]
-    #[diagnostic(help(
-        "its rows are a table like any other (docs/results.md), which gcnproof.load and pandas read; reports and summaries take results \
-         about flips alone (-Q and -q), or about edges alone (--edges and -E)"
-    ))]
-    Joint { file: String },
     /// A study cannot be read or written.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gcnproof::edges::Edges;
+use gcnproof::edges::Joint;
 use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::budget::Direction;
@@ -16,11 +16,11 @@ use gcnproof_results::record::pair::PairRecord;
 
 use super::chart::figure::Made;
 use super::collective::Collective;
+use super::edges::{self, EdgeAttack};
 use super::error::ReportError;
 use super::landscape::Landscape;
 use super::origin;
 use super::population::Population;
-use super::removals;
 use super::row::{NodeRadius, NodeVerdict, Witness};
 use super::source::{Rows, Run, Source, Sources};
 use super::training::TrainingLog;
@@ -105,8 +105,6 @@ pub struct Group {
     pub deployed: Option<Execution>,
     /// The commands that make its results.
     pub commands: Vec<String>,
-    /// Are edges removed?
-    pub removals: bool,
     /// What is attacked.
     pub attacked: Attacked,
     /// `q` of every node, if it is the same for all and both directions and all attributes are free.
@@ -132,8 +130,6 @@ pub struct Groups {
     pub training: Vec<TrainingLog>,
     /// What a reader has to know: unfinished runs, unknown budgets.
     pub notices: Vec<String>,
-    /// Are edges removed, in all of them?
-    pub removals: bool,
     /// What is attacked in all of them.
     pub attacked: Attacked,
     /// The graph of all results, by its digest.
@@ -151,7 +147,6 @@ impl Groups {
         let mut all = Groups {
             graph: one_graph(&sources.files)?,
             attacked,
-            removals: attacked == Attacked::Edges,
             commands: sources.commands.clone(),
             ..Groups::default()
         };
@@ -198,14 +193,14 @@ impl Groups {
             };
             let at = keys.iter().position(fits).unwrap_or_else(|| {
                 let budget = run.as_ref().and_then(Description::budget);
-                let edges = run.as_ref().and_then(Description::edges);
-                let known = budget.map(words).or(edges.map(|run| removals::budget(&run.edges)));
+                let attacked = Attacked::of(run.as_ref());
+                // A budget of both is none of flips alone.
+                let flips_alone = budget.filter(|_| attacked.edges().is_none());
                 all.groups.push(Group {
                     name: called.clone(),
-                    budget: known.unwrap_or_else(|| "budget not known".into()),
-                    removals: edges.is_some(),
-                    attacked: Attacked::of(run.as_ref()),
-                    local: budget.and_then(plain),
+                    budget: run.as_ref().and_then(told).unwrap_or_else(|| "budget not known".into()),
+                    attacked,
+                    local: flips_alone.and_then(plain),
                     identity: run.as_ref().and_then(|run| run.input().cloned()),
                     ..Group::default()
                 });
@@ -256,14 +251,14 @@ impl Groups {
         groups.chain(self.collective.iter().filter_map(Collective::identity))
     }
 
-    /// Counts what a graph alone knows: how many nodes the rows about removed edges depend on.
+    /// Counts what a graph alone knows: how many nodes the rows about changed edges depend on.
     pub fn measure(&mut self, landscape: &Landscape) {
-        for group in self.groups.iter_mut().filter(|group| group.removals) {
+        for group in self.groups.iter_mut().filter(|group| group.attacked.edges().is_some()) {
             for row in group.verdicts.iter_mut().flat_map(|verdicts| &mut verdicts.rows) {
-                row.neighbourhood = removals::measure(landscape, row.node);
+                row.neighbourhood = edges::measure(landscape, row.node);
             }
             for row in group.radii.iter_mut().flat_map(|radii| &mut radii.rows) {
-                row.neighbourhood = removals::measure(landscape, row.node);
+                row.neighbourhood = edges::measure(landscape, row.node);
             }
         }
     }
@@ -449,6 +444,7 @@ impl Question {
             Some(Description::Certify(run)) => (run.class == Some(Class::Labels), run.deployed),
             Some(Description::Radius(run)) => (false, run.deployed),
             Some(Description::CertifyEdges(run) | Description::RadiusEdges(run)) => (run.class == Class::Labels, None),
+            Some(Description::CertifyJoint(run)) => (run.class == Class::Labels, None),
             _ => (false, None),
         };
         let graphs = run.is_some_and(|run| run.targets() == "graphs");
@@ -467,8 +463,10 @@ impl Question {
 enum Key {
     /// Input and local budget.
     Run(Identity, BudgetRecord),
-    /// The same of removed edges.
+    /// The same of changed edges.
     Edges(Identity, EdgeBudgetRecord),
+    /// The local budget of flips, and the whole one of edges that are changed at the same time.
+    Both(Identity, BudgetRecord, EdgeBudgetRecord),
     /// Without its run, a file is only like itself.
     File(PathBuf),
 }
@@ -477,6 +475,9 @@ impl Key {
     fn of(run: Option<&Description>, path: PathBuf) -> Key {
         if let Some(run) = run.and_then(Description::edges) {
             return Key::Edges(run.input.clone(), EdgeBudgetRecord { global: None, ..run.edges.clone() });
+        }
+        if let Some((input, (flips, edges))) = run.and_then(|run| Some((run.input()?, both(run)?))) {
+            return Key::Both(input.clone(), flips.without_global(), edges.clone());
         }
         let parts = run.and_then(|run| Some((run.input()?.clone(), run.budget()?.without_global())));
         parts.map_or(Key::File(path), |(input, budget)| Key::Run(input, budget))
@@ -492,24 +493,46 @@ pub enum Attacked {
     /// Attributes are moved within ranges.
     Moves,
     /// Edges are changed.
-    Edges,
+    Edges(EdgeAttack),
+    /// Attributes are flipped and edges changed at the same time.
+    Both(EdgeAttack),
+}
+
+/// Both budgets, if a run is about flips and changed edges at once.
+fn both(run: &Description) -> Option<(&BudgetRecord, &EdgeBudgetRecord)> {
+    if let Description::CertifyJoint(run) = run { Some((&run.budget, &run.edges)) } else { None }
 }
 
 impl Attacked {
     fn of(run: Option<&Description>) -> Attacked {
-        match run {
-            Some(run) if run.edges().is_some() => Attacked::Edges,
-            Some(run) if run.budget().is_some_and(|budget| budget.ranges.is_some()) => Attacked::Moves,
+        let Some(run) = run else { return Attacked::Flips };
+        match (run.edges(), both(run), run.budget()) {
+            (Some(run), _, _) => Attacked::Edges(EdgeAttack::of(&run.edges)),
+            (_, Some((_, edges)), _) => Attacked::Both(EdgeAttack::of(edges)),
+            (_, _, Some(budget)) if budget.ranges.is_some() => Attacked::Moves,
             _ => Attacked::Flips,
         }
     }
 
+    /// What is done to edges, if anything is.
+    pub fn edges(self) -> Option<EdgeAttack> {
+        if let Attacked::Edges(edges) | Attacked::Both(edges) = self { Some(edges) } else { None }
+    }
+
+    /// Are attributes left alone?
+    pub fn spares_attributes(self) -> bool {
+        matches!(self, Attacked::Edges(_))
+    }
+
     fn words(self) -> &'static Words {
         const MOVES: Words = Words { change: "change", changes: "changes", things: "changes", ..Flips::WORDS };
+        // `E` stays as it is, so that budgets and radii are those of flips.
+        const BOTH: Words = Words { global: "Q", local: "q", ..Joint::WORDS };
         match self {
             Attacked::Flips => &Flips::WORDS,
             Attacked::Moves => &MOVES,
-            Attacked::Edges => &Edges::WORDS,
+            Attacked::Edges(edges) => edges.words(),
+            Attacked::Both(_) => &BOTH,
         }
     }
 }
@@ -528,6 +551,15 @@ fn one_attack(files: &[Source]) -> Result<Attacked, ReportError> {
         return Err(ReportError::Attacks { files: format!("{} against {}", list(&same), list(&others)) });
     }
     Ok(first)
+}
+
+/// What attackers may do but for what changes from run to run: `Q`, or `E` where edges alone are changed.
+fn told(run: &Description) -> Option<String> {
+    if let Some((flips, edges)) = both(run) {
+        return Some(format!("{}; at the same time {}", words(flips), edges::budget(edges)));
+    }
+    let alone = |run: &EdgeRun| edges::budget(&EdgeBudgetRecord { global: None, ..run.edges.clone() });
+    run.budget().map(words).or(run.edges().map(alone))
 }
 
 /// The local budget in a few words.

@@ -19,6 +19,7 @@ pub mod cost;
 pub mod curve;
 pub mod cuts;
 pub mod dynamics;
+pub mod edges;
 pub mod error;
 pub mod explorer;
 pub mod flips;
@@ -30,7 +31,6 @@ pub mod origin;
 pub mod page;
 pub mod population;
 pub mod published;
-pub mod removals;
 pub mod row;
 pub mod sheet;
 pub mod source;
@@ -121,12 +121,15 @@ impl Report {
             let why = "No training log was given: `gcnproof train` writes one.";
             sheets.push(Sheet::missing(5, "Training dynamics", why));
         }
-        sheets.extend(each(match self.groups.removals {
-            true => cuts::cut(groups, landscape),
-            false => flips::flipped(groups, landscape),
-        }));
+        let attacked = self.groups.attacked;
+        if attacked.edges().is_some() {
+            sheets.extend(each(cuts::changed(groups, landscape)));
+        }
+        if !attacked.spares_attributes() {
+            sheets.extend(each(flips::flipped(groups, landscape)));
+        }
         sheets.extend(each(cost::effort(groups)));
-        if !self.groups.removals {
+        if attacked.edges().is_none() {
             sheets.extend(whole::sheets(&self.groups.collective, landscape));
         }
         sheets.extend(each(classes::accuracy(groups, landscape)));

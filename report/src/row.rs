@@ -1,6 +1,6 @@
 //! Rows as figures and table need them, whatever the attacker.
 
-use gcnproof::edges::{Edge, Edges};
+use gcnproof::edges::{Edge, Edges, Joint};
 use gcnproof::internals::certify::deployment::DeployedVerdict;
 use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::internals::problem::flip::Flip;
@@ -35,8 +35,10 @@ pub enum Witness {
     Flips(Vec<Flip>),
     /// Entries that are moved, and the values that they get.
     Moves(Vec<Flip>, Vec<f64>),
-    /// Removed edges.
+    /// Changed edges.
     Edges(Vec<Edge>),
+    /// Flipped attributes, and edges that are changed at the same time.
+    Both(Vec<Flip>, Vec<Edge>),
 }
 
 /// What is said of a node under one budget.
@@ -129,7 +131,25 @@ impl Pictured for Edges {
     }
 }
 
+impl Pictured for Joint {
+    fn witness(flips: Vec<Flip>, own: Option<&Self::Own>) -> Witness {
+        Witness::Both(flips, own.map_or_else(Vec::new, |own| own.witness_edges.clone()))
+    }
+
+    fn neighbourhood(_: u64) -> u64 {
+        0
+    }
+}
+
 impl Witness {
+    /// How much of the global budget it takes: of both budgets that of flips, because `E` stays as it is.
+    pub fn cost(&self) -> u64 {
+        match self {
+            Witness::Both(flips, _) => flips.len() as u64,
+            _ => self.len() as u64,
+        }
+    }
+
     /// How many changes.
     pub fn len(&self) -> usize {
         self.flips().len() + self.edges().len()
@@ -140,9 +160,9 @@ impl Witness {
         self.len() == 0
     }
 
-    /// The entries of the attributes, if it consists of these.
+    /// The entries of the attributes that it changes.
     pub fn flips(&self) -> &[Flip] {
-        if let Witness::Flips(flips) | Witness::Moves(flips, _) = self { flips } else { &[] }
+        if let Witness::Flips(flips) | Witness::Moves(flips, _) | Witness::Both(flips, _) = self { flips } else { &[] }
     }
 
     /// The values that moved entries get, where they are known.
@@ -150,9 +170,9 @@ impl Witness {
         if let Witness::Moves(_, values) = self { values } else { &[] }
     }
 
-    /// The edges, if it consists of edges.
+    /// The edges that it changes.
     pub fn edges(&self) -> &[Edge] {
-        if let Witness::Edges(edges) = self { edges } else { &[] }
+        if let Witness::Edges(edges) | Witness::Both(_, edges) = self { edges } else { &[] }
     }
 }
 

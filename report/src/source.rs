@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use gcnproof::Flips;
-use gcnproof::edges::Edges;
+use gcnproof::edges::{Edges, Joint};
 use gcnproof_results::record::NodeRecord;
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::Description;
 use gcnproof_results::record::edges::EdgeRecord;
+use gcnproof_results::record::joint::JointRecord;
 use gcnproof_results::record::node::Record;
 use gcnproof_results::record::pair::PairRecord;
 use gcnproof_results::record::radius::RadiusRow;
@@ -198,7 +199,7 @@ fn read(path: &Path, name: String) -> Result<Source, ReportError> {
             nodes::<Edges>(path, EdgeRecord::schema(run.effort.exact_margins, false))?
         }
         Some(Ok(Description::RadiusEdges(_))) => radii::<Edges>(path)?,
-        Some(Ok(Description::CertifyJoint(_))) => return Err(ReportError::Joint { file: path.display().to_string() }),
+        Some(Ok(Description::CertifyJoint(_))) => nodes::<Joint>(path, JointRecord::SCHEMA)?,
         Some(Ok(Description::Collective(_))) => {
             Rows::Collective(gcnproof_results::read(path, CollectiveRecord::SCHEMA)?)
         }

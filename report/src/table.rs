@@ -38,7 +38,7 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         return None;
     }
     let knowledge = Knowledge::new(group);
-    // What a flip does to a margin is weighed, what a removal or a move does is not: an edge counts together with others alone.
+    // What a flip does to a margin is weighed, what a changed edge or a move does is not: an edge counts together with others alone.
     let attacks = Attacks::new(group, weighing.filter(|_| group.attacked == Attacked::Flips));
     let letter = group.words().global;
     let mut columns = Columns { lines: &lines, all: Vec::new() };
@@ -66,8 +66,8 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         columns.all.push(json!({ "key": "name", "title": "name", "kind": "text", "values": texts }));
         columns.more(1);
     }
-    let (witnesses, words) = match group.removals {
-        true => (removed(group, lines.keys()), BTreeMap::new()),
+    let (witnesses, words) = match group.attacked.spares_attributes() {
+        true => (changed_edges(group, landscape, lines.keys()), BTreeMap::new()),
         false => witnesses(&attacks, landscape, lines.keys()),
     };
     let sorted = format!("sorted by its number of {}", group.words().changes);
@@ -77,6 +77,9 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
     }));
     if let (Attacked::Moves, Some(column)) = (group.attacked, columns.all.last_mut()) {
         column["moved"] = json!(moved(&attacks, landscape, lines.keys()));
+    }
+    if let (Attacked::Both(_), Some(column)) = (group.attacked, columns.all.last_mut()) {
+        column["edges"] = json!(changed_edges(group, landscape, lines.keys()));
     }
     if group.headline().is_some() {
         columns.margins(landscape);
@@ -173,11 +176,13 @@ fn moved<'a>(attacks: &Attacks, landscape: Option<&Landscape>, nodes: impl Itera
     nodes.map(|node| attacks.of(*node).map_or(json!(0), list)).collect()
 }
 
-/// Removed edges as the script reads them: one end, then three times the other plus 2. A node without a known attack has 0.
-fn removed<'a>(group: &Group, nodes: impl Iterator<Item = &'a u64>) -> Vec<Value> {
+/// Changed edges as the script reads them: one end, then three times the other plus 0 (removed), 1 (inserted) or 2 (not known).
+/// A node without a known attack has 0.
+fn changed_edges<'a>(group: &Group, landscape: Option<&Landscape>, nodes: impl Iterator<Item = &'a u64>) -> Vec<Value> {
     let known = group.witnesses();
+    let change = |edge: &Edge| group.attacked.edges().map_or(2, |attack| attack.change(*edge, landscape) as u64);
     let list = |node: &u64| {
-        let ends = |edge: &Edge| [u64::from(edge.0), 3 * u64::from(edge.1) + 2];
+        let ends = |edge: &Edge| [u64::from(edge.0), 3 * u64::from(edge.1) + change(edge)];
         known.get(node).map_or(json!(0), |witness| json!(witness.edges().iter().flat_map(ends).collect::<Vec<_>>()))
     };
     nodes.map(list).collect()

@@ -113,7 +113,7 @@ fn span(strips: &[Vec<Strip>], known: &[Vec<(&PairRecord, f64)>]) -> GapSpan {
 fn gaps_of(group: &Group, known: &[(&PairRecord, f64)], strips: &[Strip], span: &GapSpan) -> Sheet {
     let title = format!("How tight each bound is: {}", group.name);
     if known.is_empty() {
-        if group.removals {
+        if group.attacked.edges().is_some() {
             let why = "Bounds of class pairs are not compared where edges are changed.";
             return Sheet::missing(3, &title, why);
         }

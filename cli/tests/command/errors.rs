@@ -365,7 +365,6 @@ fn wrong_files() -> Bench {
     bench.write("unlabelled.npz", &nodes(("y", integers(&[-1, -1]))));
     bench.write("split.npz", &npz(&[("train_mask", booleans(&[true; 2708])), ("val_mask", booleans(&[true; 2708]))]));
     bench.write("no_numbers.npy", &doubles(&[5, 2], &[f64::NAN; 10]));
-    bench.done("certify small.npz plain.npz -Q 1 -q 1 --edges remove -E 1 --out both.csv");
     std::fs::create_dir(bench.path("proved")).unwrap();
     bench.write("proved/Q-5.jsonl", b"{\"header\":{}}\n");
     bench.write("proved/Q-2.jsonl", b"{\"header\":{}}\n");
@@ -852,7 +851,6 @@ const TABLE: &[(&str, &str)] = &[
     ("an array in the place of results", "report operator.npy"),
     ("a page in the place of results", "report page.html"),
     ("a graph to be summed up", "summary cora.npz"),
-    ("flips and edges at once to be summed up", "summary both.csv"),
     ("JSON lines under another name", "summary renamed.csv"),
     ("results of another graph", "summary rows.jsonl --graph small.npz"),
     ("a node with two rows", "summary two_rows.jsonl"),

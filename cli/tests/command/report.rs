@@ -164,8 +164,8 @@ fn removed_edges_are_reported_in_their_own_words() {
         for more in [&["--graph", GRAPH, "--model", MODEL][..], &["--graph", GRAPH], &[]] {
             let (page, summary) = folder.report(&[files, more].concat());
             assert!(summary["drawn"].as_u64().unwrap() >= 3, "{summary}");
-            assert!(page.contains("Which edges attackers cut") && page.contains("E, removed edges in all"));
-            assert!(page.contains("data-removals") && !page.contains("Q, flips in all"));
+            assert!(page.contains("Which edges attackers remove") && page.contains("E, removed edges in all"));
+            assert!(page.contains("data-edges=\"remove\"") && !page.contains("Q, flips in all"));
             let visible = page.split("<script").next().unwrap();
             assert!(!visible.contains("Q = ") && !visible.contains("flips"), "{files:?}");
             assert!(page.contains("certify GRAPH MODEL --edges remove -E 5 -e 3 --complete"));
@@ -176,6 +176,64 @@ fn removed_edges_are_reported_in_their_own_words() {
     let flips = folder.certify("flips.csv", &["-Q", "2"]);
     let refused = folder.refused(&[&five, &flips]);
     assert!(refused.contains("different attacks") && refused.contains("flips.csv"), "{refused}");
+}
+
+/// An edge that is inserted is called so, in the figure and in the data of the table; where both are allowed, the graph tells.
+#[test]
+fn inserted_edges_are_not_called_removed() {
+    let folder = Folder::new();
+    let run = |name: &str, attack: &str| {
+        let out = folder.at(name);
+        let edges = ["certify", GRAPH, MODEL, "--nodes", "0-29", "--edges", attack, "-E", "1", "--out", &out];
+        let done = gcnproof(&[&edges[..], &["--candidates-within", "2"]].concat());
+        assert!(done.status.success(), "{}", message(&done));
+        out
+    };
+    let changes = |page: &str| -> Vec<u64> {
+        let data = page.split("smallest attack known\",\"values\":").nth(1).expect("a column of attacks");
+        let lists: Vec<serde_json::Value> =
+            serde_json::Deserializer::from_str(data).into_iter().next().unwrap().unwrap();
+        let edges =
+            lists.iter().filter_map(serde_json::Value::as_array).flat_map(|list| list.iter().skip(1).step_by(2));
+        edges.map(|edge| edge.as_u64().unwrap() % 3).collect()
+    };
+    let (inserted, changed) = (run("inserted.csv", "insert"), run("changed.csv", "change"));
+    let (page, _) = folder.report(&[&inserted, "--graph", GRAPH]);
+    assert!(page.contains("Which edges attackers insert") && page.contains("E, inserted edges in all"));
+    assert!(page.contains("data-edges=\"insert\"") && page.contains("Removed edges, changes of attributes"));
+    let kinds = changes(&page);
+    assert!(!kinds.is_empty() && kinds.iter().all(|&kind| kind == 1), "{kinds:?}");
+    let (page, _) = folder.report(&[&changed, "--graph", GRAPH]);
+    let kinds = changes(&page);
+    assert!(kinds.contains(&0) && kinds.contains(&1) && !kinds.contains(&2), "{kinds:?}");
+    let (page, _) = folder.report(&[&changed]);
+    assert!(changes(&page).iter().all(|&kind| kind == 2));
+    let refused = folder.refused(&[&inserted, &changed]);
+    assert!(refused.contains("different attacks"), "{refused}");
+}
+
+/// Flips and changed edges at once: both figures, both parts of an attack, and the budget of flips on the slider.
+#[test]
+fn both_attackers_at_once_are_reported_and_summed_up() {
+    let folder = Folder::new();
+    let out = folder.at("both.jsonl");
+    let base = ["certify", GRAPH, MODEL, "--nodes", "0-29", "-Q", "2", "-q", "1", "--edges", "remove", "-E", "1"];
+    let done = gcnproof(&[&base[..], &["--out", &out]].concat());
+    assert!(done.status.success(), "{}", message(&done));
+    for more in [&["--graph", GRAPH, "--model", MODEL][..], &["--graph", GRAPH], &[]] {
+        let (page, summary) = folder.report(&[&[&*out], more].concat());
+        assert!(summary["drawn"].as_u64().unwrap() >= 3, "{summary}");
+        for words in
+            ["data-both", "data-edges=\"remove\"", "Which edges attackers remove", "What attackers flip", "\"edges\":["]
+        {
+            assert!(page.contains(words), "{words}");
+        }
+        assert!(page.contains("q = 1; at the same time removed edges, E = 1"));
+        assert!(page.contains("Q, flips in all"));
+    }
+    let told = gcnproof(&["summary", &out]);
+    assert!(told.status.success(), "{}", message(&told));
+    assert!(text(&told.stdout).contains("robust") && text(&told.stdout).contains("--edges remove -E 1"));
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Knowledge {
             all.limit = all.limit.max(verdicts.global);
             for row in &verdicts.rows {
                 let certified = verdicts.global.filter(|_| row.verdict == Verdict::Robust);
-                let attacked = (row.verdict == Verdict::NonRobust).then_some(row.witness.len() as u64);
+                let attacked = (row.verdict == Verdict::NonRobust).then(|| row.witness.cost());
                 all.learn(row.node, certified, attacked);
             }
         }

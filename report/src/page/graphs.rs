@@ -1,13 +1,16 @@
-//! The section of the graphs that break: each drawn with the nodes whose attributes the smallest attack known flips.
+//! The section of the graphs that break: each drawn with what the smallest attack known flips, removes and inserts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 
+use gcnproof::edges::Edge;
 use gcnproof::internals::problem::matrix::PatternRows;
 
 use crate::Report;
 use crate::chart::layout::layout;
 use crate::chart::svg::escaped;
+use crate::edges::{EdgeAttack, EdgeChange};
 use crate::group::{Attacked, Group};
 use crate::landscape::{Landscape, attribute_name, class_name};
 use crate::row::Witness;
@@ -19,7 +22,7 @@ const DRAWN: usize = 24;
 /// Larger ones are passed over: nothing would be seen.
 const MOST_NODES: usize = 400;
 
-/// Nodes whose flips a caption lists.
+/// Nodes whose flips, and edges, that a caption lists.
 const LISTED: usize = 4;
 
 /// The side of a drawing, and what stays empty at its rim.
@@ -41,17 +44,24 @@ pub fn section(page: &mut String, report: &Report) {
         }
         broken.sort_by_key(|(target, witness)| (witness.len(), *target));
         let shown = broken.len().min(DRAWN);
+        let nodes = match (group.attacked, graph.categories()) {
+            (Attacked::Edges(_), _) => "",
+            (Attacked::Moves, _) => " Nodes whose attributes are moved are filled.",
+            (_, Some(_)) => " Nodes whose categories are changed are filled.",
+            (_, None) => " Nodes whose attributes are flipped are filled.",
+        };
+        let edges = match group.attacked.edges() {
+            None => "",
+            Some(EdgeAttack::Remove) => " Removed edges are red and dashed.",
+            Some(EdgeAttack::Insert) => " Inserted edges are green and dashed.",
+            Some(EdgeAttack::Change) => " Removed edges are red and dashed, inserted ones green and dashed.",
+        };
         let _ = writeln!(
             drawings,
-            "<h3>{}</h3><p class=\"soft\">{shown} of {} graphs for which an attack is known, smallest attacks first. Nodes whose {} are filled.\
+            "<h3>{}</h3><p class=\"soft\">{shown} of {} graphs for which an attack is known, smallest attacks first.{nodes}{edges}\
              </p><div class=\"molecules\">",
             escaped(&group.name),
             broken.len(),
-            match (group.attacked, graph.categories()) {
-                (Attacked::Moves, _) => "attributes are moved",
-                (_, Some(_)) => "categories are changed",
-                (_, None) => "attributes are flipped",
-            }
         );
         for (target, witness) in &broken[..shown] {
             drawing(&mut drawings, landscape, group, *target, witness);
@@ -61,6 +71,22 @@ pub fn section(page: &mut String, report: &Report) {
     if !drawings.is_empty() {
         let _ = write!(page, "<section id=\"graphs\"><h2>Graphs that break</h2>\n{drawings}</section>\n");
     }
+}
+
+/// The edges that an attack changes between these nodes, and how.
+fn changed_edges(
+    landscape: &Landscape,
+    group: &Group,
+    witness: &Witness,
+    nodes: &Range<usize>,
+) -> Vec<(Edge, EdgeChange)> {
+    let Some(attack) = group.attacked.edges() else { return Vec::new() };
+    let there = |edge: &&Edge| nodes.contains(&(edge.0 as usize)) && nodes.contains(&(edge.1 as usize));
+    witness.edges().iter().filter(there).map(|&edge| (edge, attack.change(edge, Some(landscape)))).collect()
+}
+
+fn line(page: &mut String, [(x1, y1), (x2, y2)]: [(f64, f64); 2], style: &str) {
+    let _ = write!(page, "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>");
 }
 
 /// One graph.
@@ -91,13 +117,19 @@ fn drawing(page: &mut String, landscape: &Landscape, group: &Group, target: u64,
     }
     let row = group.headline().and_then(|run| run.rows.iter().find(|row| row.node == target));
     let class = row.map_or(String::new(), |row| format!(", {}", class_name(Some(graph), row.predicted)));
-    let change = if moved || graph.categories().is_some() { "change" } else { "flip" };
+    let alone = !moved && graph.categories().is_none() && group.attacked.edges().is_none();
+    let change = if alone { "flip" } else { "change" };
     let size = plural(nodes.len() as u64, "node");
-    let label = escaped(&format!("graph {target}{class}: {} in {size}", plural(flips.len() as u64, change)));
+    let label = escaped(&format!("graph {target}{class}: {} in {size}", plural(witness.len() as u64, change)));
     // A touch screen has no pointer to rest on a node.
     let told = |(node, list): (&u32, &Vec<String>)| format!("node {node}: {}", list.join(", "));
-    let listed: Vec<String> = deeds.iter().take(LISTED).map(told).collect();
-    let more = if deeds.len() > LISTED { "; …" } else { "" };
+    let edges = changed_edges(landscape, group, witness, &nodes);
+    let all = deeds.iter().map(told).chain(edges.iter().map(|(edge, change)| {
+        let verb = if *change == EdgeChange::Inserted { "insert" } else { "remove" };
+        format!("{verb} the edge {} – {}", edge.0, edge.1)
+    }));
+    let more = if deeds.len() + edges.len() > LISTED { "; …" } else { "" };
+    let listed: Vec<String> = all.take(LISTED).collect();
     let listed = escaped(&format!("{}{more}", listed.join("; ")));
     let _ = write!(
         page,
@@ -105,12 +137,13 @@ fn drawing(page: &mut String, landscape: &Landscape, group: &Group, target: u64,
     );
     for (node, list) in neighbours.iter().enumerate() {
         for &other in list.iter().filter(|other| **other as usize > node) {
-            let ((x1, y1), (x2, y2)) = (at(node), at(other as usize));
-            let _ = write!(
-                page,
-                "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#888\" stroke-width=\"1.5\"/>"
-            );
+            line(page, [at(node), at(other as usize)], "stroke=\"#888\" stroke-width=\"1.5\"");
         }
+    }
+    for (edge, change) in edges {
+        let ink = if change == EdgeChange::Inserted { "#009e73" } else { "#d55e00" };
+        let style = format!("stroke=\"{ink}\" stroke-width=\"3\" stroke-dasharray=\"6 4\"");
+        line(page, [edge.0, edge.1].map(|end| at((end - first) as usize)), &style);
     }
     for node in nodes.clone() {
         let (x, y) = at(node - nodes.start);

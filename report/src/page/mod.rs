@@ -13,6 +13,7 @@ use gcnproof::internals::certify::verdict::Verdict;
 use super::Report;
 use super::classes;
 use super::curve;
+use super::edges::EdgeAttack;
 use super::group::{Attacked, Group, Method, Verdicts};
 use super::landscape::words_on;
 use super::mean::Mean;
@@ -98,9 +99,9 @@ fn facts(report: &Report) -> String {
         facts.push("graph not given (--graph): directions of flips and names are not known".to_string());
     } else if !report.groups.groups.is_empty() {
         let what = match report.groups.attacked {
-            Attacked::Flips => "distances, directions of flips",
+            Attacked::Flips | Attacked::Both(_) => "distances, directions of flips",
             Attacked::Moves => "distances, old values",
-            Attacked::Edges => "distances",
+            Attacked::Edges(_) => "distances",
         };
         facts.push(format!("graph not given (--graph): {what} and names are not known"));
     }
@@ -120,7 +121,10 @@ fn names(report: &Report) -> [&'static str; 9] {
     match report.groups.attacked {
         Attacked::Flips => {}
         Attacked::Moves => names[5] = "What attackers move",
-        Attacked::Edges => names[5] = "Which edges attackers cut",
+        Attacked::Edges(EdgeAttack::Remove) => names[5] = "Which edges attackers remove",
+        Attacked::Edges(EdgeAttack::Insert) => names[5] = "Which edges attackers insert",
+        Attacked::Edges(EdgeAttack::Change) => names[5] = "Which edges attackers change",
+        Attacked::Both(_) => names[5] = "What attackers change",
     }
     names
 }
@@ -371,9 +375,21 @@ fn guarantees(page: &mut String, report: &Report) {
         Attacked::Moves => {
             ("message-passing entries are the stored", "Changes of edges and of weights, values outside the ranges.")
         }
-        Attacked::Edges => (
-            "message-passing entries, made anew from the edges that are left, are",
-            "Added edges, changes of attributes and weights.",
+        Attacked::Edges(attack) => (
+            "message-passing entries, made anew from the changed edges, are",
+            match attack {
+                EdgeAttack::Remove => "Inserted edges, changes of attributes and weights.",
+                EdgeAttack::Insert => "Removed edges, changes of attributes and weights.",
+                EdgeAttack::Change => "Changes of attributes and weights.",
+            },
+        ),
+        Attacked::Both(attack) => (
+            "message-passing entries, made anew from the changed edges, are",
+            match attack {
+                EdgeAttack::Remove => "Inserted edges, changes of weights, of attributes that are not binary.",
+                EdgeAttack::Insert => "Removed edges, changes of weights, of attributes that are not binary.",
+                EdgeAttack::Change => "Changes of weights, of attributes that are not binary.",
+            },
         ),
     };
     let all_needed = match groups.attacked {
@@ -387,7 +403,7 @@ fn guarantees(page: &mut String, report: &Report) {
             origin::format_of(&execution)
         )
     });
-    let whole = if groups.removals || groups.collective.is_empty() { "" } else { whole::GUARANTEE };
+    let whole = if groups.attacked.edges().is_some() || groups.collective.is_empty() { "" } else { whole::GUARANTEE };
     let _ = write!(
         page,
         "<section id=\"guarantees\"><h2>What is guaranteed</h2>\n<ul>\n\

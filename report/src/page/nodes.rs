@@ -64,11 +64,10 @@ pub fn section(page: &mut String, report: &Report) {
     }
     let graphs = report.groups.groups.iter().any(Group::classifies_graphs);
     let categories = landscape.is_some_and(|landscape| landscape.graph().categories().is_some());
-    let moves = report.groups.attacked == Attacked::Moves;
-    let mut about = String::new();
-    for (holds, name) in
-        [(report.groups.removals, "removals"), (graphs, "graphs"), (categories, "categories"), (moves, "moves")]
-    {
+    let attacked = report.groups.attacked;
+    let (moves, both) = (attacked == Attacked::Moves, matches!(attacked, Attacked::Both(_)));
+    let mut about = attacked.edges().map_or(String::new(), |edges| format!(" data-edges=\"{}\"", edges.verb()));
+    for (holds, name) in [(both, "both"), (graphs, "graphs"), (categories, "categories"), (moves, "moves")] {
         if holds {
             let _ = write!(about, " data-{name}");
         }
@@ -90,8 +89,9 @@ pub fn section(page: &mut String, report: &Report) {
         (Some(_), None) => LARGE,
     };
     let words = words_on(report.groups.words(), landscape);
-    let slider =
-        format!("<div class=\"bar dial\" hidden><label for=\"q\">{}, {} in all</label>", words.global, words.changes);
+    // Of both budgets `E` stays as it is.
+    let counted = if both { "flips" } else { words.changes };
+    let slider = format!("<div class=\"bar dial\" hidden><label for=\"q\">{}, {counted} in all</label>", words.global);
     let told = |text: &str| match graphs {
         true => text
             .replace("<label>degree ", "<label>edges ")

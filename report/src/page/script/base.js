@@ -29,15 +29,17 @@ const unpack = (text, type) => {
 const grouped = (x) => x.toLocaleString('en');
 const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? '' : 's'}`;
 
-// Words about flips as words about removed edges, where the page is about these.
-const removals = root !== null && root.hasAttribute('data-removals');
+// What attackers do to edges: remove, insert, change, or nothing. Where attributes are flipped at the same time, both.
+const edged = root === null ? null : root.getAttribute('data-edges');
+const both = root !== null && root.hasAttribute('data-both');
 // The same where categories are changed, or numbers moved. Rows are about nodes, or about whole graphs.
 const categories = root !== null && root.hasAttribute('data-categories');
 const moves = root !== null && root.hasAttribute('data-moves');
 const graphs = root !== null && root.hasAttribute('data-graphs');
 const target = graphs ? 'graph' : 'node';
-const say = (text) => (removals ? text.replace(/\bQ\b/g, 'E').replace(/\bflip(s?)\b/g, 'removed edge$1')
-  : categories || moves ? text.replace(/\bflip(s?)\b/g, 'change$1') : text);
+const EDGED = { remove: 'removed edge', insert: 'inserted edge', change: 'changed edge' };
+const say = (text) => (edged && !both ? text.replace(/\bQ\b/g, 'E').replace(/\ba flip\b/g, 'a change').replace(/\bflip(s?)\b/g, `${EDGED[edged]}$1`)
+  : categories || moves || both ? text.replace(/\bflip(s?)\b/g, 'change$1') : text);
 
 // Four digits; `side` -1 rounds down and 1 rounds up, so that a bound that is shown still holds.
 const brief = (x, side = 0) => {

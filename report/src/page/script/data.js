@@ -38,7 +38,7 @@ const table = (at) => {
     if (column.kind === 'text') column.lower = column.values.map((x) => x.toLowerCase());
     if (column.kind === 'attack') {
       column.lists = column.values;
-      column.values = Float64Array.from(column.lists, (x) => (x ? x.length / 2 : NaN));
+      column.values = Float64Array.from(column.lists, (x, row) => (x ? (x.length + (column.edges ? column.edges[row].length : 0)) / 2 : NaN));
     }
   }
   const nodes = data.column.node.values;
@@ -96,20 +96,27 @@ const classOf = (data, node) => {
 };
 const className = (data, at) => data.explorer.classes[at] || 'not known';
 
-// The flips of an attack; null if none is known.
+// What is done to an edge, by its number in a list.
+const EDGE_DEEDS = ['remove the edge', 'insert the edge', 'change the edge'];
+// Changed edges by their two ends.
+const edgesOf = (list) => {
+  const edges = [];
+  for (let i = 0; i < list.length; i += 2) edges.push({ node: list[i], other: Math.floor(list[i + 1] / 3), kind: list[i + 1] % 3 });
+  return edges;
+};
+
+// The changes of an attack, flips before edges; null if none is known.
 const flipsOf = (data, row) => {
   const list = data.column.attack.lists[row];
   if (!list) return null;
+  if (edged && !both) return edgesOf(list);
   const flips = [];
-  // An edge by its two ends, where edges are removed.
-  for (let i = 0; removals && i < list.length; i += 2) flips.push({ node: list[i], other: Math.floor(list[i + 1] / 3) });
-  if (removals) return flips;
   for (let i = 0; i < list.length; i += 2) {
     const attribute = Math.floor(list[i + 1] / 3);
     const [old, now] = moves ? data.column.attack.moved[row].slice(i, i + 2) : [null, null];
     flips.push({ node: list[i], word: data.words[attribute] || `${graphs || moves ? 'attribute' : 'word'} ${attribute}`, kind: list[i + 1] % 3, old, now });
   }
-  return flips;
+  return both ? flips.concat(edgesOf(data.column.attack.edges[row] || [])) : flips;
 };
 const DEEDS = [['remove', 'from'], ['add', 'to'], ['flip', 'of']];
 const SIGNS = ['−', '+', '±'];
@@ -122,9 +129,9 @@ const span = ({ old, now }, join) => {
 const told = (data, row) => {
   const flips = flipsOf(data, row);
   const own = data.column.node.values[row];
-  if (removals) return flips && flips.map(({ node, other }) => `remove the edge ${node} – ${other}`);
   const place = (node) => (node === own && !graphs ? 'the node itself' : `node ${node}`);
   if (moves) return flips && flips.map((flip) => `${flip.word}${span(flip)} at ${place(flip.node)}`);
   if (categories) return flips && flips.map(({ node, word }) => `${word} at ${place(node)}`);
-  return flips && flips.map(({ node, word, kind }) => `${DEEDS[kind][0]} ${word} ${DEEDS[kind][1]} ${place(node)}`);
+  return flips && flips.map(({ node, other, word, kind }) =>
+    (other === undefined ? `${DEEDS[kind][0]} ${word} ${DEEDS[kind][1]} ${place(node)}` : `${EDGE_DEEDS[kind]} ${node} – ${other}`));
 };

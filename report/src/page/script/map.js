@@ -106,9 +106,9 @@ const map = (() => {
         pen.arc(across(n), down(n), size, 0, 7);
         pen.stroke();
       };
-      // A removed edge: dashed.
-      const cut = ({ node, other }) => {
-        pen.strokeStyle = theme('--vermillion');
+      // A changed edge: dashed, and green if it is inserted.
+      const cut = ({ node, other, kind }) => {
+        pen.strokeStyle = theme(kind === 1 ? '--green' : '--vermillion');
         pen.lineWidth = 3 * view.ratio;
         pen.setLineDash([5 * view.ratio, 4 * view.ratio]);
         pen.beginPath();

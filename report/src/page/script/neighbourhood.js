@@ -1,5 +1,5 @@
 // The neighbourhood of a node: the node in the middle, the others on rings by their distance. Colour is the predicted class, shape
-// the verdict at Q, a thick edge an attacked node; removed edges are dashed and red.
+// the verdict at Q, a thick edge an attacked node; removed edges are dashed and red, inserted ones dashed and green.
 const MOST_DRAWN = 300;
 const FARTHEST = 8;
 
@@ -39,25 +39,22 @@ const drawNeighbourhood = (data, node, flips) => {
   const reach = row === undefined || !data.column.reach ? NaN : data.column.reach.values[row];
   const { rings, parent } = ringsAround(node, reach);
   const attacked = new Map();
-  const cuts = new Map();
+  const changed = (flips || []).filter((flip) => flip.other !== undefined);
   for (const flip of flips || []) {
     if (flip.other === undefined) attacked.set(flip.node, [...(attacked.get(flip.node) || []), flip]);
-    else cuts.set(flip.node, [...(cuts.get(flip.node) || []), flip.other]);
   }
-  const isCut = (a, b) => (cuts.get(a) || []).includes(b) || (cuts.get(b) || []).includes(a);
-  // Both ends of a removed edge are drawn, the outer one on a ring of its own.
-  for (const [a, others] of cuts) {
-    for (const b of others) {
-      for (const [near, far] of [[a, b], [b, a]]) {
-        if (!parent.has(near) || parent.has(far)) continue;
-        const at = rings.findIndex((ring) => ring.includes(near)) + 1;
-        if (!rings[at]) rings[at] = [];
-        parent.set(far, near);
-        rings[at].push(far);
-      }
+  const isCut = (a, b) => changed.some(({ node: x, other: y }) => (x === a && y === b) || (x === b && y === a));
+  // Both ends of a changed edge are drawn, the outer one on a ring of its own.
+  for (const { node: a, other: b } of changed) {
+    for (const [near, far] of [[a, b], [b, a]]) {
+      if (!parent.has(near) || parent.has(far)) continue;
+      const at = rings.findIndex((ring) => ring.includes(near)) + 1;
+      if (!rings[at]) rings[at] = [];
+      parent.set(far, near);
+      rings[at].push(far);
     }
   }
-  const ends = new Set([...cuts].flatMap(([a, others]) => [a, ...others]));
+  const ends = new Set(changed.flatMap(({ node: a, other: b }) => [a, b]));
   const total = rings.reduce((sum, ring) => sum + ring.length, 0);
   // Too many to be told apart: the nearest, and whoever is attacked.
   let room = MOST_DRAWN;
@@ -106,7 +103,7 @@ const drawNeighbourhood = (data, node, flips) => {
   });
   const size = drawn.size > 120 ? 3.4 : drawn.size > 40 ? 5 : 7;
   const picture = draw('svg', { viewBox: '-215 -215 430 430', class: drawn.size > 120 ? 'rings many' : 'rings', role: 'group',
-    'aria-label': `Neighbourhood of node ${node}: ${plural(total, 'node')} within ${plural(rings.length - 1, 'hop')}, ${cuts.size ? plural(flips.length, 'removed edge') : plural(attacked.size, 'attacked node')}` });
+    'aria-label': `Neighbourhood of node ${node}: ${plural(total, 'node')} within ${plural(rings.length - 1, 'hop')}, ${[...(changed.length ? [plural(changed.length, say('changed edge'))] : []), ...(attacked.size || !changed.length ? [plural(attacked.size, 'attacked node')] : [])].join(', ')}` });
   for (let distance = 1; distance < shown.length; distance++) picture.append(draw('circle', { r: distance * gap, class: 'orbit' }));
   for (const a of drawn) {
     for (const b of graph.neighbours(a)) {
@@ -118,6 +115,14 @@ const drawNeighbourhood = (data, node, flips) => {
         picture.append(line);
       }
     }
+  }
+  // Edges that are not there yet.
+  for (const { node: a, other: b } of changed) {
+    if (!drawn.has(a) || !drawn.has(b) || graph.neighbours(a).includes(b)) continue;
+    const [[x1, y1], [x2, y2]] = [place.get(a), place.get(b)];
+    const line = draw('line', { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), class: 'added' });
+    line.append(draw('title', {}, `inserted: the edge ${a} – ${b}`));
+    picture.append(line);
   }
   // Attacked ones last, so that nothing lies above them.
   const order = [...drawn].sort((a, b) => attacked.has(a) - attacked.has(b));

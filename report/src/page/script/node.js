@@ -85,7 +85,7 @@ const flipTable = (data, node, row, flips) => {
     const cell = make('td');
     if (flip.other !== undefined && graph) {
       // Both ends can be opened.
-      cell.append('the edge ', make('a', { href: `#node=${flip.node}` }, String(flip.node)), ' – ', make('a', { href: `#node=${flip.other}` }, String(flip.other)));
+      cell.append(`${EDGE_DEEDS[flip.kind]} `, make('a', { href: `#node=${flip.node}` }, String(flip.node)), ' – ', make('a', { href: `#node=${flip.other}` }, String(flip.other)));
     } else if (flip.node === node || !graph) cell.textContent = words[at];
     else {
       // The node of a flip can be opened as well.
@@ -103,7 +103,8 @@ const flipTable = (data, node, row, flips) => {
   const how = weighed
     ? `The smallest attack known, against ${className(data, against)}${Number.isFinite(clean) ? ` (margin ${brief(clean)} without it)` : ''}. Each flip is the one that lowers ` +
       'the margin most after those above it, as in “gcnproof explain”; “contributes” is by how much. They add up.'
-    : removals ? 'The smallest attack known: without these edges, all of them, the class changes or ties.'
+    : both ? 'The smallest attack known: with all of these changes together the class changes or ties.'
+    : edged ? 'The smallest attack known: with all of these edges changed the class changes or ties.'
     : moves && flips.every((flip) => flip.now !== null) ? 'The smallest attack known: with these values, all of them, the class changes or ties.'
     : moves ? 'The smallest attack known: with some values of these entries the class changes or ties. “gcnproof certify” has the values.'
     : 'The smallest attack known. What each flip contributes is not known: the model was not given (--model).';
@@ -111,14 +112,15 @@ const flipTable = (data, node, row, flips) => {
   return result;
 };
 
-// How a removed edge is drawn.
-const cutKey = () => {
+// How changed edges are drawn, where an attack has any of that kind.
+const cutKeys = (flips) => [['removed edge', 'cut'], ['inserted edge', 'added'], ['changed edge', 'cut']].flatMap(([name, kind], at) => {
+  if (!flips || !flips.some((flip) => flip.other !== undefined && flip.kind === at)) return [];
   const entry = make('span', { class: 'key' });
   const picture = draw('svg', { width: 22, height: 14, viewBox: '0 -7 22 14', 'aria-hidden': 'true' });
-  picture.append(draw('line', { x1: 1, x2: 21, y1: 0, y2: 0, class: 'cut' }));
-  entry.append(picture, 'removed edge');
-  return entry;
-};
+  picture.append(draw('line', { x1: 1, x2: 21, y1: 0, y2: 0, class: kind }));
+  entry.append(picture, name);
+  return [entry];
+});
 
 const showNode = () => {
   const panel = find('.one');
@@ -145,11 +147,13 @@ const showNode = () => {
     const legend = make('p', { class: 'legend soft' });
     const met = [...new Set(rings.flat().map((n) => classOf(data, n)))].sort((a, b) => a - b);
     legend.append(...met.map((at) => key(className(data, at), classInk(at), 'robust')), ...VERDICTS.slice(0, 3).map((v) => key(v, theme('--soft'), v)),
-      removals ? cutKey() : key('attacked', theme('--paper'), 'robust', { stroke: theme('--ink'), 'stroke-width': 2.4 }));
+      ...cutKeys(flips), ...(edged && !both ? [] : [key('attacked', theme('--paper'), 'robust', { stroke: theme('--ink'), 'stroke-width': 2.4 })]));
     const less = drawn < total ? ` ${grouped(drawn)} of them are drawn: the nearest, and those that are attacked.` : '';
     const size = flips ? flips.length : 0;
-    const marks = size === 0 ? '' : state.q !== null && state.q < size
-      ? say(` Marked: the smallest attack known; it needs ${plural(size, 'flip')}, more than Q = ${state.q}.`) : ' Marked: the smallest attack known.';
+    // Of both budgets the slider has that of flips.
+    const spent = both && flips ? flips.filter((flip) => flip.other === undefined).length : size;
+    const marks = size === 0 ? '' : state.q !== null && state.q < spent
+      ? say(` Marked: the smallest attack known; it needs ${plural(spent, 'flip')}, more than Q = ${state.q}.`) : ' Marked: the smallest attack known.';
     parts.push(picture, legend, make('p', { class: 'soft' },
       `${plural(total, 'node')} within ${plural(hops, 'hop')}, on rings by distance; shapes are verdicts${state.q === null ? '' : say(` at Q = ${state.q}`)}.${less}${marks}`));
   }
