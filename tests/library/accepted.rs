@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use gcnproof::collective::{Collective, Proved, Rows, Settings, Subject};
+use gcnproof::collective::{Collective, ProofSubject, Proved, Rows, Settings};
 use gcnproof::edges::{
     EdgeBudget, EdgeCertifier, EdgeKind, EdgeProblem, JointBudget, JointCertifier, JointProblem, edge_header,
     joint_header,
@@ -192,7 +192,8 @@ fn no_proof_about_one_attack_for_all_is_written_unless_it_is_accepted() {
         let work = Collective::new(&certifier, &known, settings).unwrap();
         let mut header = case.header(None);
         header.budget.global = global as u64;
-        let subject = Subject { graph: &case.graph, model: &case.other, header, attacked_nodes: None, nodes: None };
+        let subject =
+            ProofSubject { graph: &case.graph, model: &case.other, header, attacked_nodes: None, nodes: None };
         let Ok(Some(Proved { outcome, proof: Some(proof) })) = work.prove(&certifier, global, &[], subject) else {
             continue;
         };

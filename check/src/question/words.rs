@@ -281,7 +281,7 @@ impl Words {
             }
         };
         let (nodes, elsewhere) = ids.asked(self.get("nodes"))?;
-        if let (Some(part), false) = (part, matches!(attack, Attack::Flips(..))) {
+        if let (Some(part), false) = (part, matches!(attack, Attack::Flips(..) | Attack::Ranges(..))) {
             let words = part.words();
             return Err(format!(
                 "the graph is {words}: of a part only changes of attributes can be asked about, node by node"

@@ -93,6 +93,11 @@ fn compare(graph: &str, model: &str, parts: usize, options: &[&str]) {
         assert!(
             !told.contains("not everything in the file") && told.contains(&format!("part {} of {parts}", number + 1))
         );
+        if moved {
+            let asked = gcnproof(&[&["check", &part, model, &proofs, "--format", "json"][..], options].concat());
+            let told: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{asked:?}"));
+            assert_eq!(told["rejected"], 0, "{options:?}: {told}");
+        }
         results.push(out);
         proved.push(proofs);
     }

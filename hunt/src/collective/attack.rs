@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gcnproof::collective::{Collective, Proved, Rows, Settings, Subject};
+use gcnproof::collective::{Collective, ProofSubject, Proved, Rows, Settings};
 use gcnproof::proof::header;
 use gcnproof_check::{Options, Summary, check, verify_collective};
 use gcnproof_files::SparseMatrix;
@@ -190,7 +190,7 @@ pub fn proof(case: &Case, scope: &Scope, program: &CollectiveProgram) -> Result<
         ..Settings::default()
     };
     let work = Collective::new(&certifier, &program.known, settings).expect("rows are not normalised");
-    let subject = Subject {
+    let subject = ProofSubject {
         graph: &case.graph,
         model: &case.model,
         header: stated,
