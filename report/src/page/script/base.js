@@ -41,6 +41,9 @@ const EDGED = { remove: 'removed edge', insert: 'inserted edge', change: 'change
 const say = (text) => (edged && !both ? text.replace(/\bQ\b/g, 'E').replace(/\ba flip\b/g, 'a change').replace(/\bflip(s?)\b/g, `${EDGED[edged]}$1`)
   : categories || moves || both ? text.replace(/\bflip(s?)\b/g, 'change$1') : text);
 
+// Of both budgets it is flips that are counted.
+const sayCounted = (text) => (both ? text : say(text));
+
 // Four digits; `side` -1 rounds down and 1 rounds up, so that a bound that is shown still holds.
 const brief = (x, side = 0) => {
   if (!Number.isFinite(x)) return '–';

@@ -15,7 +15,7 @@ const sentence = (data, node, row) => {
   const safe = certified[row] < 0 ? 'no Q is certified' : `it is safe up to Q ${certified[row] >= limit ? '≥' : '='} ${certified[row]}`;
   const broken = attacked[row] < 0 ? 'no attack is known'
     : attacked[row] === 0 ? 'it is broken without a flip' : `the smallest attack known has ${plural(attacked[row], 'flip')}`;
-  return say(`At Q = ${state.q}: ${verdict}. In all, ${safe}, and ${broken}.`);
+  return sayCounted(`At Q = ${state.q}: ${verdict}. In all, ${safe}, and ${broken}.`);
 };
 
 // A row for each class: between the proved bound and the best attack lies the true worst-case margin.
@@ -153,7 +153,7 @@ const showNode = () => {
     // Of both budgets the slider has that of flips.
     const spent = both && flips ? flips.filter((flip) => flip.other === undefined).length : size;
     const marks = size === 0 ? '' : state.q !== null && state.q < spent
-      ? say(` Marked: the smallest attack known; it needs ${plural(spent, 'flip')}, more than Q = ${state.q}.`) : ' Marked: the smallest attack known.';
+      ? sayCounted(` Marked: the smallest attack known; it needs ${plural(spent, 'flip')}, more than Q = ${state.q}.`) : ' Marked: the smallest attack known.';
     parts.push(picture, legend, make('p', { class: 'soft' },
       `${plural(total, 'node')} within ${plural(hops, 'hop')}, on rings by distance; shapes are verdicts${state.q === null ? '' : say(` at Q = ${state.q}`)}.${less}${marks}`));
   }
