@@ -87,7 +87,7 @@ pub struct EdgeArguments {
         hide_short_help = true
     )]
     pub candidates: Option<PathBuf>,
-    /// Only edges between nodes at most N edges apart may be inserted
+    /// Only edges between nodes at most N edges apart may be inserted (directed: from nodes whose messages already arrive by at most N edges)
     #[arg(long, value_name = "N", value_parser = removals, help_heading = "Edges", hide_short_help = true)]
     pub candidates_within: Option<usize>,
 }

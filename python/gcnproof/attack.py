@@ -180,7 +180,7 @@ class Edges:
     each node, or None for no limit of its own; a change counts at both ends, and operators are recomputed from the edges that are there. With
     `directed=True` each direction of an edge is an edge of its own, from sender to receiver, and counts at its receiver. Edges of `freeze_nodes` stay;
     with `directed=True` those are the edges that such a node receives from. `candidates` limits what may be
-    inserted: pairs of ids, or an int for edges between nodes at most so many edges apart; None for all that the graph does not have.
+    inserted: pairs of ids, or an int for edges between nodes at most so many edges apart (directed: from nodes whose messages already arrive by so many edges); None for all that the graph does not have.
     `keep_one_edge` says whether every node that has edges keeps one of them; `freeze_edges` are pairs of ids that cannot be removed. For `radius`, the
     number is the largest that is looked at.
     """

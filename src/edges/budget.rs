@@ -57,7 +57,7 @@ pub enum Candidates {
     /// All.
     #[default]
     All,
-    /// Between nodes at most so many edges apart.
+    /// Between nodes at most so many edges apart; directed, from nodes whose messages already arrive by so many edges.
     Within(usize),
     /// These.
     Listed(BTreeSet<Edge>),
