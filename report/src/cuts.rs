@@ -82,35 +82,39 @@ fn changed_of(group: &Group, landscape: Option<&Landscape>, tally: CutTally) -> 
     let mut record = |what: &str, name: &str, count: usize| {
         numbers.push([group.name.clone(), what.to_string(), name.to_string(), count.to_string()]);
     };
-    PLACES.iter().zip(tally.places).for_each(|(name, count)| record("edges", name, count));
+    if !group.classifies_graphs() {
+        PLACES.iter().zip(tally.places).for_each(|(name, count)| record("edges", name, count));
+    }
     CHANGES.iter().zip(tally.changes).for_each(|(name, count)| record("changes", name, count));
     tally.sizes.iter().for_each(|(size, count)| record("attacks by size", &size.to_string(), *count));
-    let met: Vec<(String, usize)> = PLACES
-        .iter()
-        .zip(tally.places)
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| (name.to_string(), count))
-        .collect();
+    let named = |names: &[&str], counts: &[usize]| -> Vec<(String, usize)> {
+        let there = names.iter().zip(counts).filter(|(_, count)| **count > 0);
+        there.map(|(name, count)| (name.to_string(), *count)).collect()
+    };
+    // Seen from a graph, every edge is within.
+    let graphs = group.classifies_graphs();
+    let (place, met) = match graphs {
+        true => ("What is done", named(&CHANGES, &tally.changes)),
+        false => ("Where they are", named(&PLACES, &tally.places)),
+    };
     let sizes: Vec<(String, usize)> = tally.sizes.iter().map(|(size, count)| (size.to_string(), *count)).collect();
     let plots = vec![
-        lying("Where they are", "share of all of these edges", &met, tally.edges),
+        lying(place, "share of all of these edges", &met, tally.edges),
         standing(
             "How many it takes",
             ["edges of the smallest attack known", "share of all attacks"],
             &sizes,
             tally.attacks,
+            targets,
         ),
     ];
     let unsure = match landscape {
+        _ if graphs => "",
         None => " Without the graph (--graph) it is not known where the other edges are.",
         Some(_) => " An edge two hops away changes how strongly a neighbour hears one of its other neighbours.",
     };
-    let done: Vec<String> = CHANGES
-        .iter()
-        .zip(tally.changes)
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{count} {name}"))
-        .collect();
+    let done = named(&CHANGES, &tally.changes);
+    let done: Vec<String> = done.into_iter().map(|(name, count)| format!("{count} {name}")).collect();
     let beside = match group.attacked.spares_attributes() {
         true => "",
         false => " Attributes are flipped at the same time; attacks that change no edge are left out here.",
@@ -138,12 +142,12 @@ fn lying(title: &str, x: &str, counts: &[(String, usize)], whole: usize) -> Plot
 }
 
 /// Bars that stand side by side.
-fn standing(title: &str, [x, y]: [&str; 2], counts: &[(String, usize)], whole: usize) -> Plot {
+fn standing(title: &str, [x, y]: [&str; 2], counts: &[(String, usize)], whole: usize, targets: &str) -> Plot {
     let most = counts.iter().map(|(_, count)| percent(*count, whole)).fold(1.0, f64::max);
     let x = Axis::named(x, counts.iter().map(|(name, _)| name.clone()).collect());
     let mut plot = Plot::new(title, x, Axis { unit: " %", ..Axis::linear(y, 0.0, 1.15 * most) });
     let order: Vec<&(String, usize)> = counts.iter().collect();
-    bars(&mut plot, &order, whole, false, Ink::Blue, |(name, count)| format!("{name} edges: {count} nodes"));
+    bars(&mut plot, &order, whole, false, Ink::Blue, |(name, count)| format!("{name} edges: {count} {targets}"));
     plot
 }
 

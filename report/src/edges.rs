@@ -78,9 +78,14 @@ impl EdgeAttack {
     }
 }
 
-/// Nodes within two edges of a node: all that the logits of a network with one hidden layer depend on.
+/// Nodes within two edges of a node: all that the logits of a network with one hidden layer depend on. Of a graph all of its nodes,
+/// where graphs are classified.
 pub fn measure(landscape: &Landscape, node: u64) -> u64 {
     let graph = landscape.graph();
+    if graph.batch().is_some() {
+        let there = usize::try_from(node).ok().filter(|target| *target < graph.target_count());
+        return there.map_or(0, |target| graph.nodes_of(target).len() as u64);
+    }
     let Some(node) = u32::try_from(node).ok().filter(|node| (*node as usize) < graph.node_count()) else { return 0 };
     graph.rings(node).take(3).map(|ring| ring.len() as u64).sum()
 }
