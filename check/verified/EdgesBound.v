@@ -28,18 +28,22 @@ Fixpoint ssum_in (rounds : nat) (ls : list sparse) : sparse :=
 Definition ssum : list sparse -> sparse := ssum_in 64.
 Definition smap (f : Z -> Z) (a : sparse) : sparse := map (fun e => (fst e, f (snd e))) a.
 
-Record carried := { start : Z; least : sparse; most : sparse }.
-Definition constant (x : Z) : carried := {| start := x; least := []; most := [] |}.
+(* What it changes by at least, and at most, is computed only where it is asked for. *)
+Record carried := { start : Z; at_least : delayed sparse; at_most : delayed sparse }.
+Definition least (c : carried) : sparse := force (at_least c).
+Definition most (c : carried) : sparse := force (at_most c).
+Definition constant (x : Z) : carried := {| start := x; at_least := Delay []; at_most := Delay [] |}.
 Definition times (a : Z) (c : carried) : carried :=
-  if Z.leb 0 a then {| start := a * start c; least := smap (Z.mul a) (least c); most := smap (Z.mul a) (most c) |}
-  else {| start := a * start c; least := smap (Z.mul a) (most c); most := smap (Z.mul a) (least c) |}.
+  if Z.leb 0 a then {| start := a * start c; at_least := Delay (smap (Z.mul a) (least c)); at_most := Delay (smap (Z.mul a) (most c)) |}
+  else {| start := a * start c; at_least := Delay (smap (Z.mul a) (most c)); at_most := Delay (smap (Z.mul a) (least c)) |}.
 Definition total_of (l : list carried) : carried :=
-  {| start := zsum l start; least := ssum (map least l); most := ssum (map most l) |}.
+  {| start := zsum l start; at_least := Delay (ssum (map least l)); at_most := Delay (ssum (map most l)) |}.
 
 Definition minimum {A} (l : list A) (f : A -> Z) : Z :=
   match l with [] => 0 | a :: rest => fold_right (fun b m => Z.min (f b) m) (f a) rest end.
-(* The least that d times a number in an interval is. *)
-Definition low_product (d : Z) (range : Z * Z) : Z := if Z.leb 0 d then d * fst range else d * snd range.
+(* The least that d times a number between two ends is; each of them is computed only where it is asked for. *)
+Definition ends := (delayed Z * delayed Z)%type.
+Definition low_product (d : Z) (range : ends) : Z := if Z.eqb d 0 then 0 else if Z.leb 0 d then d * force (fst range) else d * force (snd range).
 Definition up_to (k : Z) : list Z := map (Z.add 1) (ids k).
 
 (* The sum of the largest positive numbers of a list, so many of them: for any number that is not negative so many times this, and what the others are above it; the best is the last of
@@ -53,14 +57,17 @@ Definition top (budget : Z) (l : list Z) : Z :=
 Section Carried.
   Variables (E : edge_problem) (g : graph) (is_open : edge -> bool) (budget : Z) (room : Z -> Z).
 
-  Definition range_of (c : carried) : Z * Z := (start c - top budget (map (fun e => - snd e) (least c)), start c + top budget (map snd (most c))).
+  Definition low_end (c : carried) : Z := start c - top budget (map (fun e => - snd e) (least c)).
+  Definition high_end (c : carried) : Z := start c + top budget (map snd (most c)).
+  Definition range_of (c : carried) : ends := (Delay (low_end c), Delay (high_end c)).
   Definition activated (c : carried) : carried :=
-    let (low, high) := range_of c in
-    if Z.leb 0 low then c
-    else if Z.leb high 0 then constant 0
-    else if Z.leb 0 (start c) then
-      {| start := start c; least := smap (fun x => Z.max (Z.min x 0) (- start c)) (least c); most := smap pos (most c) |}
-    else {| start := 0; least := []; most := smap (fun x => - (- (pos x * high) / (high - start c))) (most c) |}.
+    if Z.leb 0 (start c) then
+      if Z.leb 0 (low_end c) then c
+      else {| start := start c; at_least := Delay (smap (fun x => Z.max (Z.min x 0) (- start c)) (least c)); at_most := Delay (smap pos (most c)) |}
+    else
+      let high := high_end c in
+      if Z.leb high 0 then constant 0
+      else {| start := 0; at_least := Delay []; at_most := Delay (smap (fun x => - (- (pos x * high) / (high - start c))) (most c)) |}.
 
   (* The change that an arc belongs to, and its key. *)
   Definition named (u v : Z) : edge := if directed E || Z.ltb u v then (u, v) else (v, u).
@@ -95,25 +102,24 @@ Section Carried.
     map (arrival_of itself entry by_senders v) (received itself g v).
 
   (* What a row receives at least. *)
-  Record part_of := { sent : carried; reached : Z * Z; risen : list Z }.
+  Record part_of := { sent : carried; reached : ends; risen : list Z }.
   Definition part_at (message : Z -> carried) (a : arrival) : part_of :=
     let c := message (from a) in
     let range := range_of c in
     {| sent := times (entry_of a) c; reached := range; risen := map (fun d => low_product d range) (rises a) |}.
   Definition cut_charge (shares : list Z) (p : part_of) : Z :=
     minimum (combine shares (risen p)) (fun e => fst e - snd e) - start (sent p) - top budget (map snd (least (sent p))).
-  Definition sender_charge (a : arrival) (range : Z * Z) : Z := Z.min (low_product (fst (rates a)) range) (low_product (snd (rates a)) range).
-  Definition lower (plan : list arrival) (k : Z) (message : Z -> carried) : Z * sparse :=
+  Definition sender_charge (a : arrival) (range : ends) : Z := Z.min (low_product (fst (rates a)) range) (low_product (snd (rates a)) range).
+  Definition lower (plan : list arrival) (k : Z) (message : Z -> carried) : sparse :=
     let parts := map (fun a => (a, part_at message a)) plan in
     let spreads := fold_right (fun p sums => vadd (risen (snd p)) sums) (map (fun _ => 0) (up_to k)) parts in
     let shares := map (fun e => fst e / snd e) (combine spreads (up_to k)) in
-    (zsum parts (fun p => start (sent (snd p))),
-     ssum (flat_map (fun p => [least (sent (snd p)); map (fun key => (key, cut_charge shares (snd p))) (arc (fst p));
-                               smap (Z.mul (sender_charge (fst p) (reached (snd p)))) (elsewhere (fst p))]) parts)).
-  Definition negated (c : carried) : carried := {| start := - start c; least := smap Z.opp (most c); most := smap Z.opp (least c) |}.
+    ssum (flat_map (fun p => [least (sent (snd p)); map (fun key => (key, cut_charge shares (snd p))) (arc (fst p));
+                              smap (Z.mul (sender_charge (fst p) (reached (snd p)))) (elsewhere (fst p))]) parts).
+  Definition negated (c : carried) : carried := {| start := - start c; at_least := Delay (smap Z.opp (most c)); at_most := Delay (smap Z.opp (least c)) |}.
   Definition term_of (plan : list arrival) (k : Z) (message : Z -> carried) : carried :=
-    let low := lower plan k message in
-    {| start := fst low; least := snd low; most := smap Z.opp (snd (lower plan k (fun u => negated (message u)))) |}.
+    {| start := zsum plan (fun a => entry_of a * start (message (from a))); at_least := Delay (lower plan k message);
+       at_most := Delay (smap Z.opp (lower plan k (fun u => negated (message u)))) |}.
 
   (* A term whose rows are planned, with its messages. *)
   Inductive planned := Constantly (rows : Z -> list (Z * Z)) | Following (plans : table (list arrival)).
@@ -132,18 +138,15 @@ Section Carried.
     total_of (constant b :: map (fun t => term_at (fst t) v (snd t)) terms).
 
   (* Messages through a column of weights, from units that are passed on. *)
-  Definition through (inputs : Z) (column : Z -> Z) (units : Z -> Z -> carried) (u : Z) : carried :=
-    total_of (map (fun i => times (column i) (units u i)) (ids inputs)).
+  Definition through (inputs : Z) (column : Z -> Z) (units : Z -> carried) : carried :=
+    total_of (map (fun i => times (column i) (units i)) (ids inputs)).
   Definition passed (l : ruled Z) (units : Z -> Z -> carried) (u i : Z) : carried := if ruled_relu l i then activated (units u i) else units u i.
   Definition twice (f : Z -> Z -> carried) : Z -> Z -> carried := let t := tabulate (fun u => tabulate (f u)) in fun u i => get (get t u) i.
 
-  (* What the terms of a layer send to one of its units, or to the difference of two: through weights, or of the first layer from what it sends. *)
   Variable once : list ((rule Z * (Z -> Z -> Z)) * table (list Z)).
-  Definition sent_to (l : ruled Z) (below : list (ruled Z)) (plans : list planned) (column : (Z -> Z -> Z) -> Z -> Z) (pick : list Z -> Z) (units : Z -> Z -> carried) : list (planned * (Z -> carried)) :=
-    match below with
-    | [] => combine plans (map (fun s u => constant (pick (get (snd s) u))) once)
-    | _ => combine plans (map (fun p => get (tabulate (through (ruled_inputs l) (column (snd p)) units))) (ruled_terms l))
-    end.
+  (* What the first layer sends to one of its units, or to the difference of two. *)
+  Definition sent_first_to (plans : list planned) (pick : list Z -> Z) : list (planned * (Z -> carried)) :=
+    combine plans (map (fun s u => constant (pick (get (snd s) u))) once).
   Definition at_place (j : Z) (ms : list Z) : Z := nth (Z.to_nat j) ms 0.
   Definition plans_of (l : ruled Z) : list planned := map (fun p => planned_of (fst p)) (ruled_terms l).
   (* What the layers pass on, the last one first. *)
@@ -151,20 +154,39 @@ Section Carried.
     match net with
     | [] => fun _ _ => constant 0
     | l :: below =>
-        let units := passed_by below in
         let plans := plans_of l in
-        let messages := tabulate (fun j => sent_to l below plans (fun w i => w i j) (at_place j) units) in
-        twice (passed l (fun u j => unit_at (ruled_bias l u j) u (get messages j)))
+        let messages := match below with
+          | [] => fun j => sent_first_to plans (at_place j)
+          | _ =>
+              let units := twice (passed_by below) in
+              get (tabulate (fun j => combine plans (map (fun p => get (tabulate (fun u => through (ruled_inputs l) (fun i => snd p i j) (units u)))) (ruled_terms l))))
+          end in
+        passed l (fun u j => unit_at (ruled_bias l u j) u (messages j))
     end.
-  (* The margins of a class over others, units whose weights are differences. *)
-  Definition margins_at (net : list (ruled Z)) (t y : Z) (others : list Z) : list carried :=
+
+  (* The margins of a class over some others at a node: units whose weights are differences. What a node sends to them is computed for all of them at once, so that
+     what it passes on need not be kept; nor is it kept for what a margin changes by at most. *)
+  Definition sent_once_by (l : ruled Z) (column : Z -> Z) (units own : Z -> carried) : carried :=
+    let c := through (ruled_inputs l) column own in
+    let low := least c in
+    {| start := start c; at_least := Delay low; at_most := Delay (most (through (ruled_inputs l) column units)) |}.
+  Definition sent_by (l : ruled Z) (others : list Z) (units : Z -> Z -> carried) (y u : Z) : list (Z * list carried) :=
+    let own := get (tabulate (units u)) in
+    map (fun other => (other, map (fun p => sent_once_by l (fun i => snd p i y - snd p i other) (units u) own) (ruled_terms l))) (filter (fun other => negb (Z.eqb other y)) others).
+  Definition sent_against (other : Z) (k : nat) (l : list (Z * list carried)) : carried :=
+    match List.find (fun e => Z.eqb (fst e) other) l with Some e => nth k (snd e) (constant 0) | None => constant 0 end.
+  Definition margin_at (net : list (ruled Z)) (others : list Z) : Z -> Z -> Z -> carried :=
     match net with
-    | [] => []
+    | [] => fun _ _ _ => constant 0
     | l :: below =>
-        let units := passed_by below in
         let plans := plans_of l in
-        map (fun other => unit_at (ruled_bias l t y - ruled_bias l t other) t
-          (sent_to l below plans (fun w i => w i y - w i other) (fun ms => at_place y ms - at_place other ms) units)) others
+        let messages := match below with
+          | [] => fun y other => sent_first_to plans (fun ms => at_place y ms - at_place other ms)
+          | _ =>
+              let known := tabulate (fun y => tabulate (sent_by l others (passed_by below) y)) in
+              fun y other => combine plans (map (fun k u => sent_against other k (get (get known y) u)) (seq 0 (length (ruled_terms l))))
+          end in
+        fun t y other => unit_at (ruled_bias l t y - ruled_bias l t other) t (messages y other)
     end.
 End Carried.
 
@@ -190,19 +212,39 @@ Fixpoint all_lowering (budget : Z) (l : list carried) : option (list Z) :=
 Fixpoint no_repeats (l : list Z) : bool := match l with [] => true | a :: rest => negb (existsb (Z.eqb a) rest) && no_repeats rest end.
 Definition removes (E : edge_problem) (c : edge) : bool :=
   existsb (Z.eqb (fst c)) (graph_of E (snd c)) && (directed E || existsb (Z.eqb (snd c)) (graph_of E (fst c))).
-Definition critical (p : edges_prepared) (t y : Z) (others : list Z) (made left_out : list edge) : option (list edge) :=
+
+(* What is known of the graph after some changes, whichever node is asked about: rows of which removals are the only changes, and margins. *)
+Definition is_open_after (p : edges_prepared) (made left_out : list edge) (c : edge) : bool :=
+  negb (among c made || among c left_out) && is_admissible_changes (edges_of p) (c :: made).
+Definition budget_after (p : edges_prepared) (made : list edge) : Z := most_changes (edges_of p) - size made.
+Definition room_after (p : edges_prepared) (made : list edge) (v : Z) : Z :=
+  Z.min (budget_after p made) (most_at (edges_of p) v - size (counted_at (edges_of p) v made)).
+Record changed_so := { removes_only : table bool; margin_of : Z -> Z -> Z -> carried }.
+Definition after (p : edges_prepared) (others : list Z) (made left_out : list edge) : changed_so :=
   let E := edges_of p in
   let g := graph_after p made in
-  let near := each_once (rows_read g (edge_net p) [t]) in
-  let is_open c := negb (among c made || among c left_out) && is_admissible_changes E (c :: made) in
-  let budget := most_changes E - size made in
-  let room v := Z.min budget (most_at E v - size (counted_at E v made)) in
-  if forallb (fun v => forallb (removes E) (get (into p) v)) near && forallb (fun v => ascending (map (fun u => (u, tt)) (g v)) || no_repeats (g v)) near &&
-     Z.leb 0 y && Z.ltb y (edge_classes p) && forallb (fun other => Z.leb 0 other && Z.ltb other (edge_classes p)) others
+  let is_open := is_open_after p made left_out in
+  {| removes_only := tabulate (fun v => forallb (removes E) (get (into p) v) && (ascending (map (fun u => (u, tt)) (g v)) || no_repeats (g v)));
+     margin_of := margin_at E g is_open (budget_after p made) (rows_known E g is_open (room_after p made)) (sent_once p) (edge_net p) others |}.
+
+(* What is known of the graph without changes is kept for all nodes, except of deep networks, where it would be too much. *)
+Record edges_ready := { prepared_edges : edges_prepared; unchanged : option changed_so }.
+Definition prepare_changes (net : list (ruled Z)) (classes : Z) (E : edge_problem) (V : zrows) : option edges_ready :=
+  match prepare_edges net classes E V with
+  | Some p => Some {| prepared_edges := p; unchanged := match net with _ :: _ :: _ :: _ => None | _ => Some (after p (ids classes) [] []) end |}
+  | None => None
+  end.
+Definition known_after (r : edges_ready) (others : list Z) (made left_out : list edge) : changed_so :=
+  match unchanged r, made, left_out with Some known, [], [] => known | _, _, _ => after (prepared_edges r) others made left_out end.
+
+Definition critical (r : edges_ready) (t y : Z) (others : list Z) (made left_out : list edge) : option (list edge) :=
+  let p := prepared_edges r in
+  let known := known_after r others made left_out in
+  let near := each_once (rows_read (graph_after p made) (edge_net p) [t]) in
+  if forallb (get (removes_only known)) near && Z.leb 0 y && Z.ltb y (edge_classes p) && forallb (fun other => Z.leb 0 other && Z.ltb other (edge_classes p) && negb (Z.eqb other y)) others
   then
-    let known := rows_known E g is_open room in
-    option_map (map (fun k => (k / node_count E, k mod node_count E)))
-      (all_lowering budget (margins_at E g is_open budget known (sent_once p) (edge_net p) t y others))
+    option_map (map (fun k => (k / node_count (edges_of p), k mod node_count (edges_of p))))
+      (all_lowering (budget_after p made) (map (margin_of known t y) others))
   else None.
 
-Definition judge_changes (p : edges_prepared) : bool -> Z -> Z -> edge_claim -> edge_answer := judge_edges (critical p) p.
+Definition judge_changes (r : edges_ready) : bool -> Z -> Z -> edge_claim -> edge_answer := judge_edges (critical r) (prepared_edges r).

@@ -11,8 +11,8 @@ Proof.
   - destruct I as [->|[->|I]]; [specialize (IH a (or_introl eq_refl)); lia|lia|specialize (IH a (or_intror I)); lia].
 Qed.
 
-Lemma low_product_le d range x : fst range <= x <= snd range -> low_product d range <= d * x.
-Proof. intros H. unfold low_product. destruct (Z.leb_spec 0 d); nia. Qed.
+Lemma low_product_le d (range : ends) x : force (fst range) <= x <= force (snd range) -> low_product d range <= d * x.
+Proof. intros H. unfold low_product. destruct (Z.eqb_spec d 0); [subst; lia|]. destruct (Z.leb_spec 0 d); nia. Qed.
 
 Lemma up_to_in k r : In r (up_to k) <-> 1 <= r <= k.
 Proof.
@@ -177,27 +177,29 @@ Section Carried.
 
   Definition holds (c : carried) (x : Z) : Prop := start c + part (least c) <= x <= start c + part (most c) /\ rising (least c) /\ rising (most c).
 
-  Lemma holds_range c x : holds c x -> fst (range_of budget c) <= x <= snd (range_of budget c).
+  Lemma holds_made s a b x : s + part a <= x <= s + part b -> rising a -> rising b -> holds {| start := s; at_least := Delay a; at_most := Delay b |} x.
+  Proof. intros H A B. exact (conj H (conj A B)). Qed.
+
+  Lemma holds_range c x : holds c x -> force (fst (range_of budget c)) <= x <= force (snd (range_of budget c)).
   Proof.
-    intros (H & L & M). unfold range_of. cbn [fst snd]. pose proof (part_top (most c) M). pose proof (part_top (smap Z.opp (least c)) (rising_smap _ _ L)) as P.
+    intros (H & L & M). unfold range_of, low_end, high_end. cbn [fst snd force]. pose proof (part_top (most c) M). pose proof (part_top (smap Z.opp (least c)) (rising_smap _ _ L)) as P.
     rewrite part_opp in P. unfold smap in P. rewrite map_map in P. cbn [snd] in P. lia.
   Qed.
 
   Lemma holds_constant x : holds (constant x) x.
-  Proof. unfold holds, constant. cbn [start least most]. change (part []) with 0. split; [lia|]. split; apply rising_nil. Qed.
+  Proof. apply holds_made; [change (part []) with 0; lia|apply rising_nil|apply rising_nil]. Qed.
 
   Lemma holds_times a c x : holds c x -> holds (times a c) (a * x).
   Proof.
-    intros (H & L & M). unfold times. destruct (Z.leb_spec 0 a); unfold holds; cbn [start least most]; rewrite !part_times;
-      (split; [nia|]; split; apply rising_smap; assumption).
+    intros (H & L & M). unfold times. destruct (Z.leb_spec 0 a); (apply holds_made; [rewrite !part_times; nia|apply rising_smap; assumption|apply rising_smap; assumption]).
   Qed.
 
   Lemma holds_negated c x : holds c x -> holds (negated c) (- x).
-  Proof. intros (H & L & M). unfold holds, negated. cbn [start least most]. rewrite !part_opp. split; [lia|]. split; apply rising_smap; assumption. Qed.
+  Proof. intros (H & L & M). apply holds_made; [rewrite !part_opp; lia|apply rising_smap; assumption|apply rising_smap; assumption]. Qed.
 
   Lemma holds_total cs xs : Forall2 holds cs xs -> holds (total_of cs) (zsum xs (fun x => x)).
   Proof.
-    intros H. unfold holds, total_of. cbn [start least most]. rewrite !part_ssum, !zsum_map. split; [|split; apply rising_ssum].
+    intros H. apply holds_made; [rewrite !part_ssum, !zsum_map|apply rising_ssum|apply rising_ssum].
     - induction H as [|c x cs xs (H1 & _) HF IH]; [cbn; lia|]. rewrite !zsum_cons. lia.
     - induction H as [|c x cs xs (_ & H1 & _) HF IH]; cbn [map]; constructor; assumption.
     - induction H as [|c x cs xs (_ & _ & H1) HF IH]; cbn [map]; constructor; assumption.
@@ -218,14 +220,17 @@ Section Carried.
 
   Lemma holds_activated c x : holds c x -> holds (activated budget c) (pos x).
   Proof.
-    intros H. pose proof (holds_range c x H) as R. unfold activated. destruct (range_of budget c) as [low high]. cbn [fst snd] in R.
-    destruct (Z.leb_spec 0 low) as [L|L]; [replace (pos x) with x by (unfold pos; lia); exact H|].
+    intros H. pose proof (holds_range c x H) as R. unfold range_of in R. cbn [fst snd force] in R. unfold activated.
+    destruct (Z.leb_spec 0 (start c)) as [S|S].
+    { destruct (Z.leb_spec 0 (low_end budget c)) as [L|L]; [replace (pos x) with x by (unfold pos; lia); exact H|].
+      destruct H as ([H1 H2] & R1 & R2). assert (part (most c) <= part (smap pos (most c))) as P by (rewrite <- part_same at 1; apply part_mono; intros; unfold pos; lia).
+      assert (0 <= part (smap pos (most c))) as Q by (apply part_nonneg; intros; unfold pos; lia).
+      apply holds_made; [|apply rising_smap; assumption|apply rising_smap; assumption]. destruct (clipped_part (start c) (least c) S) as [C1 C2]. unfold pos in *. lia. }
+    cbn zeta. set (high := high_end budget c) in *.
     destruct (Z.leb_spec high 0) as [U|U]; [replace (pos x) with 0 by (unfold pos; lia); apply holds_constant|].
     destruct H as ([H1 H2] & R1 & R2). assert (part (most c) <= part (smap pos (most c))) as P by (rewrite <- part_same at 1; apply part_mono; intros; unfold pos; lia).
     assert (0 <= part (smap pos (most c))) as Q by (apply part_nonneg; intros; unfold pos; lia).
-    destruct (Z.leb_spec 0 (start c)) as [S|S]; unfold holds; cbn [start least most].
-    - split; [|split; apply rising_smap; assumption]. destruct (clipped_part (start c) (least c) S) as [C1 C2]. unfold pos in *. lia.
-    - change (part []) with 0. split; [|split; [apply rising_nil|apply rising_smap; exact R2]]. split; [unfold pos; lia|]. set (a := fun y => - (- (pos y * high) / (high - start c))).
+    apply holds_made; [|apply rising_nil|apply rising_smap; exact R2]. change (part []) with 0. split; [unfold pos; lia|]. set (a := fun y => - (- (pos y * high) / (high - start c))).
       assert (forall y, pos y * high <= (high - start c) * a y) as A.
       { intros y. unfold a. pose proof (divided_le (- (pos y * high)) (high - start c)). nia. }
       assert (high * part (smap pos (most c)) <= (high - start c) * part (smap a (most c))) as B.
@@ -367,10 +372,11 @@ Section Carried.
       unfold part_at, arrival_of. cbn zeta. cbn [risen rises from]. rewrite map_map. fold n k. rewrite vadd_map. apply map_ext. intros r. rewrite zsum_cons. reflexivity.
     Qed.
 
+    Let begun := zsum (plan_of E g is_open known itself entry by_senders v) (fun a => entry_of a * start (message (from a))).
     Lemma lower_holds : let low := lower budget (plan_of E g is_open known itself entry by_senders v) k message in
-      fst low + part (snd low) <= value m /\ rising (snd low).
+      begun + part low <= value m /\ rising low.
     Proof.
-      unfold lower. cbn zeta. rewrite spreads_are, combine_self, map_map. cbn [fst snd].
+      unfold lower, begun. cbn zeta. rewrite spreads_are, combine_self, map_map. cbn [fst snd].
       set (shares := map (fun r => spread r / r) (up_to k)). unfold plan_of. rewrite map_map. fold arrives. split.
       - rewrite part_ssum, zsum_flat_map, !zsum_map, <- zsum_plus.
         set (r := removed v). assert (0 <= r) by (unfold r, removed; lia). pose proof (removed_sum v) as RS. fold r in RS.
@@ -385,6 +391,8 @@ Section Carried.
         apply zsum_le_in. intros u I. rewrite !zsum_cons, zsum_nil. cbn [fst snd]. rewrite arc_part by exact I.
         change (reached (part_at budget message (arrives u))) with (range u). fold (charged u).
         change (sent (part_at budget message (arrives u))) with (sends u).
+        change (entry_of (arrives u) * start (message (from (arrives u)))) with (entry n (Spec.size_of itself g u) * start (message u)).
+        assert (entry n (Spec.size_of itself g u) * start (message u) = start (sends u)) as -> by (unfold sends, times; destruct (Z.leb 0 _); reflexivity).
         destruct (charged_part u I) as [CP1 CP2]. destruct (holds_times (entry n (Spec.size_of itself g u)) (message u) (m u) (HOLDS u I)) as ([T1 _] & T2 & _). fold (sends u) in T1, T2.
         pose proof (ROOM v NEAR) as C. fold (removed v) in C. fold r in C.
         destruct (cut u v) eqn:K; cbn [bit].
@@ -426,11 +434,8 @@ Section Carried.
     intros N S I H. destruct (lower_holds itself entry by_senders v N S I message m H) as [L1 L2].
     destruct (lower_holds itself entry by_senders v N S I (fun u => negated (message u)) (fun u => - m u) (fun u IU => holds_negated _ _ (H u IU))) as [U1 U2].
     rewrite (zsum_ext _ (fun u => _ * - m u) (fun u => - (entry (Spec.size_of itself h v) (Spec.size_of itself h u) * m u))) in U1 by (intros; lia). rewrite zsum_opp in U1.
-    unfold term_of, holds. cbn zeta. cbn [start least most]. rewrite part_opp. split; [|split; [exact L2|apply rising_smap; exact U2]].
-    assert (fst (lower budget (plan_of E g is_open known itself entry by_senders v) (get (capacities known) v) (fun u => negated (message u))) =
-      - fst (lower budget (plan_of E g is_open known itself entry by_senders v) (get (capacities known) v) message)) as Q; [|lia].
-    unfold lower. cbn zeta. cbn [fst]. rewrite !zsum_map, <- zsum_opp. apply zsum_ext. intros a. unfold part_at. cbn [snd sent]. unfold times, negated.
-    destruct (Z.leb 0 (entry_of a)); cbn [start]; lia.
+    apply holds_made; [rewrite part_opp|exact L2|apply rising_smap; exact U2].
+    rewrite (zsum_ext _ _ (fun a => - (entry_of a * start (message (from a))))) in U1 by (intros; unfold negated; cbn [start]; lia). rewrite zsum_opp in U1. lia.
   Qed.
 
   (* Layers. *)
@@ -472,37 +477,50 @@ Section Carried.
   Definition message_value (l : ruled Z) (below : list (ruled Z)) (column : (Z -> Z -> Z) -> Z -> Z) (p : rule Z * (Z -> Z -> Z)) (u : Z) : Z :=
     zsum (ids (ruled_inputs l)) (fun i => zpassed (on_graph below h) i (zvalue (on_graph below h) V u i) * column (snd p) i).
 
-  Lemma sent_to_sends l below column pick units v wanted : In v wanted -> incl (rows_read g (l :: below) wanted) near ->
-    (below = [] -> map fst once = ruled_terms l /\
-      forall s u, In s once -> pick (get (snd s) u) = zsum (ids (ruled_inputs l)) (fun i => V u i * column (snd (fst s)) i)) ->
-    (below <> [] -> forall u i, In u (sources (terms (layer_on g l)) wanted) -> In i (ids (ruled_inputs l)) ->
-      holds (units u i) (zpassed (on_graph below h) i (zvalue (on_graph below h) V u i))) ->
-    Forall2 (sends_to v) (sent_to once l below (plans_of E g is_open known l) column pick units) (map (fun p => (fst p, message_value l below column p)) (ruled_terms l)).
+  Lemma terms_near l below v wanted : In v wanted -> incl (rows_read g (l :: below) wanted) near -> forall p, In p (ruled_terms l) ->
+    (along_edges (fst p) = true -> In v near) /\ (by_sender (fst p) = true -> forall u, In u (heard (fst p) v) -> In u near) /\
+    forall u, In u (heard (fst p) v) -> In u (sources (terms (layer_on g l)) wanted).
   Proof.
-    intros IV N B U. cbn [rows_read] in N. set (senders := sources (terms (layer_on g l)) wanted) in *.
-    assert (forall p, In p (ruled_terms l) -> forall u, In u (heard (fst p) v) -> In u senders) as HS.
-    { intros p P u I. unfold heard in I. apply in_map_iff in I as (e & <- & I).
+    intros IV N p P. cbn [rows_read] in N. set (senders := sources (terms (layer_on g l)) wanted) in *.
+    assert (forall u, In u (heard (fst p) v) -> In u senders) as HS.
+    { intros u I. unfold heard in I. apply in_map_iff in I as (e & <- & I).
       apply (sources_in _ _ {| operator := by_rule (fst p) g; weight := snd p |} v); [|exact IV|exact I].
       apply (in_map (fun p => {| operator := by_rule (fst p) g; weight := snd p |})). exact P. }
-    assert (forall p, In p (ruled_terms l) -> (along_edges (fst p) = true -> In v near) /\ (by_sender (fst p) = true -> forall u, In u (heard (fst p) v) -> In u near)) as HN.
-    { intros p P. split.
-      - intros A. apply N. apply in_or_app. left. assert (existsb (fun p => along_edges (fst p)) (ruled_terms l) = true) as -> by (apply existsb_exists; exists p; auto). exact IV.
-      - intros A u I. apply N. apply in_or_app. right. apply in_or_app. left.
-        assert (existsb (fun p => by_sender (fst p)) (ruled_terms l) = true) as -> by (apply existsb_exists; exists p; auto). exact (HS p P u I). }
-    unfold sent_to, plans_of. destruct below as [|b below].
-    - destruct (B eq_refl) as [B1 B2]. rewrite <- B1, !map_map, combine_maps. rewrite <- B1 in HN. clear B B1 U HS N senders. induction once as [|s ss IH]; [constructor|].
-      cbn [map]. constructor.
-      + destruct (HN (fst s) (or_introl eq_refl)) as [H1 H2]. split; [reflexivity|]. split; [exact H1|]. split; [exact H2|]. intros u _. cbn [fst snd].
-        rewrite (B2 s u (or_introl eq_refl)). apply holds_constant.
-      + apply IH; [intros p P; apply HN; right; exact P|intros s' u I; apply B2; right; exact I].
-    - rewrite combine_maps. assert (forall ts, incl ts (ruled_terms l) -> Forall2 (sends_to v)
-        (map (fun p => (plans (fst p), get (tabulate (through (ruled_inputs l) (column (snd p)) units)))) ts)
-        (map (fun p => (fst p, message_value l (b :: below) column p)) ts)) as K; [|apply K, incl_refl].
-      induction ts as [|p ts IH]; intros SUB; cbn [map]; constructor; [|apply IH; intros x X; apply SUB; right; exact X].
-      assert (In p (ruled_terms l)) as P by (apply SUB; left; reflexivity). destruct (HN p P) as [H1 H2].
-      split; [reflexivity|]. split; [exact H1|]. split; [exact H2|]. intros u I. cbn [fst snd] in *. rewrite get_tabulate. unfold through, message_value.
-      rewrite (zsum_ext _ _ (fun i => column (snd p) i * zpassed (on_graph (b :: below) h) i (zvalue (on_graph (b :: below) h) V u i))) by (intros; lia).
-      apply (holds_sum (ids (ruled_inputs l)) (fun i => times (column (snd p) i) (units u i))). intros i II. apply holds_times. apply U; [discriminate|exact (HS p P u I)|exact II].
+    split; [|split; [|exact HS]].
+    - intros A. apply N. apply in_or_app. left. assert (existsb (fun p => along_edges (fst p)) (ruled_terms l) = true) as -> by (apply existsb_exists; exists p; auto). exact IV.
+    - intros A u I. apply N. apply in_or_app. right. apply in_or_app. left.
+      assert (existsb (fun p => by_sender (fst p)) (ruled_terms l) = true) as -> by (apply existsb_exists; exists p; auto). exact (HS u I).
+  Qed.
+
+  Lemma sent_first_to_sends l column pick v wanted : In v wanted -> incl (rows_read g [l] wanted) near -> map fst once = ruled_terms l ->
+    (forall s u, In s once -> pick (get (snd s) u) = zsum (ids (ruled_inputs l)) (fun i => V u i * column (snd (fst s)) i)) ->
+    Forall2 (sends_to v) (sent_first_to once (plans_of E g is_open known l) pick) (map (fun p => (fst p, message_value l [] column p)) (ruled_terms l)).
+  Proof.
+    intros IV N B1 B2. pose proof (terms_near l [] v wanted IV N) as HN. unfold sent_first_to, plans_of. rewrite <- B1, !map_map, combine_maps. rewrite <- B1 in HN. clear B1 N.
+    induction once as [|s ss IH]; [constructor|]. cbn [map]. constructor.
+    - destruct (HN (fst s) (or_introl eq_refl)) as (H1 & H2 & _). split; [reflexivity|]. split; [exact H1|]. split; [exact H2|]. intros u _. cbn [fst snd].
+      rewrite (B2 s u (or_introl eq_refl)). apply holds_constant.
+    - apply IH; [intros s' u I; apply B2; right; exact I|intros p P; apply HN; right; exact P].
+  Qed.
+
+  (* Messages of the terms of a layer, one after the other. *)
+  Lemma combined_sends l below column v wanted (messages : list (Z -> carried)) : In v wanted -> incl (rows_read g (l :: below) wanted) near ->
+    Forall2 (fun m p => forall u, In u (sources (terms (layer_on g l)) wanted) -> holds (m u) (message_value l below column p u)) messages (ruled_terms l) ->
+    Forall2 (sends_to v) (combine (plans_of E g is_open known l) messages) (map (fun p => (fst p, message_value l below column p)) (ruled_terms l)).
+  Proof.
+    intros IV N H. pose proof (terms_near l below v wanted IV N) as HN. unfold plans_of. set (senders := sources _ _) in *. clearbody senders. induction H as [|m p ms ps H HF IH]; [constructor|].
+    cbn [map combine]. destruct (HN p (or_introl eq_refl)) as (H1 & H2 & H3). constructor.
+    - split; [reflexivity|]. split; [exact H1|]. split; [exact H2|]. intros u I. apply H, H3, I.
+    - apply IH. intros q Q. apply HN. right. exact Q.
+  Qed.
+
+  Lemma through_holds l below (column : (Z -> Z -> Z) -> Z -> Z) p u units :
+    (forall i, In i (ids (ruled_inputs l)) -> holds (units i) (zpassed (on_graph below h) i (zvalue (on_graph below h) V u i))) ->
+    holds (through (ruled_inputs l) (column (snd p)) units) (message_value l below column p u).
+  Proof.
+    intros U. unfold through, message_value.
+    rewrite (zsum_ext _ _ (fun i => column (snd p) i * zpassed (on_graph below h) i (zvalue (on_graph below h) V u i))) by (intros; lia).
+    apply (holds_sum (ids (ruled_inputs l)) (fun i => times (column (snd p) i) (units i))). intros i II. apply holds_times, U, II.
   Qed.
 
   Lemma unit_value l below v j : zvalue (on_graph (l :: below) h) V v j =
@@ -524,27 +542,60 @@ Section Carried.
   Lemma passed_by_holds l0 w0 : once = sent_first l0 w0 V -> forall net top wanted u i, lowest net top = Some (l0, w0) -> In u wanted -> 0 <= i < top ->
     incl (rows_read g net wanted) near -> holds (passes net u i) (zpassed (on_graph net h) i (zvalue (on_graph net h) V u i)).
   Proof.
-    intros SENT. induction net as [|l below IH]; intros top wanted u i L IU II N; [discriminate|]. cbn [passed_by]. rewrite twice_spec. unfold passed.
-    rewrite !get_tabulate.
-    assert (holds (unit_at budget known (ruled_bias l u i) u (sent_to once l below (plans_of E g is_open known l) (fun w i0 => w i0 i) (at_place i) (passes below)))
-      (zvalue (on_graph (l :: below) h) V u i)) as H.
-    { rewrite unit_value. apply unit_at_holds, (sent_to_sends l below _ _ _ u wanted IU N).
-      - intros ->. cbn [lowest] in L. injection L as <- <-. rewrite SENT. unfold sent_first. rewrite map_map. cbn [fst]. split; [apply map_id|].
-        intros s x I. apply in_map_iff in I as (p & <- & I). cbn [fst snd]. rewrite (first_pick l top x p (fun w => w i)) by exact I.
-        unfold at_place. apply (nth_ids (fun j => zsum (ids (ruled_inputs l)) (fun i0 => V x i0 * snd p i0 j))). exact II.
-      - intros NB x i0 X I0. destruct below as [|b below]; [congruence|]. apply (IH (ruled_inputs l) (sources (terms (layer_on g l)) wanted)); auto.
-        + apply ids_in. exact I0.
-        + intros z Z0. apply N. cbn [rows_read]. apply in_or_app. right. apply in_or_app. right. exact Z0. }
+    intros SENT. induction net as [|l below IH]; intros top wanted u i L IU II N; [discriminate|]. cbn [passed_by]. unfold passed. cbn zeta.
+    set (messages := match below with [] => _ | _ => _ end).
+    assert (holds (unit_at budget known (ruled_bias l u i) u (messages i)) (zvalue (on_graph (l :: below) h) V u i)) as H.
+    { rewrite unit_value. apply unit_at_holds. destruct below as [|b below]; unfold messages.
+      - apply (sent_first_to_sends l (fun w i0 => w i0 i) _ u wanted IU N).
+        + cbn [lowest] in L. injection L as <- <-. rewrite SENT. unfold sent_first. rewrite map_map. cbn [fst]. apply map_id.
+        + cbn [lowest] in L. injection L as <- <-. rewrite SENT. unfold sent_first. intros s x I. apply in_map_iff in I as (p & <- & I). cbn [fst snd]. rewrite (first_pick l top x p (fun w => w i)) by exact I.
+          unfold at_place. apply (nth_ids (fun j => zsum (ids (ruled_inputs l)) (fun i0 => V x i0 * snd p i0 j))). exact II.
+      - rewrite get_tabulate. apply (combined_sends l (b :: below) (fun w i0 => w i0 i) u wanted _ IU N).
+        assert (forall ts : list (rule Z * (Z -> Z -> Z)), Forall2 (fun m p => forall x, In x (sources (terms (layer_on g l)) wanted) -> holds (m x) (message_value l (b :: below) (fun w i0 => w i0 i) p x))
+          (map (fun p => get (tabulate (fun x => through (ruled_inputs l) (fun i0 => snd p i0 i) (twice (passes (b :: below)) x)))) ts) ts) as K; [|apply K].
+        induction ts as [|p ts IHt]; cbn [map]; constructor; [|exact IHt]. intros x X. rewrite get_tabulate. apply (through_holds l (b :: below) (fun w i0 => w i0 i) p x). intros i0 I0.
+        rewrite twice_spec. apply (IH (ruled_inputs l) (sources (terms (layer_on g l)) wanted)); [exact L|exact X|apply ids_in; exact I0|].
+        intros z Z0. apply N. cbn [rows_read]. apply in_or_app. right. apply in_or_app. right. exact Z0. }
     cbn [on_graph map zpassed layer_on relu]. fold (on_graph below h). change (layer_on h l :: on_graph below h) with (on_graph (l :: below) h).
     destruct (ruled_relu l i); [apply holds_activated|]; exact H.
   Qed.
 
-  Lemma margins_hold l0 w0 net classes t y others : once = sent_first l0 w0 V -> lowest net classes = Some (l0, w0) -> 0 <= y < classes ->
-    (forall other, In other others -> 0 <= other < classes) -> incl (rows_read g net [t]) near ->
-    exists margin, margins_at E g is_open budget known once net t y others = map margin others /\
-      forall other, In other others -> holds (margin other) (zvalue (on_graph net h) V t y - zvalue (on_graph net h) V t other).
+  Lemma at_places {A B} (R : B -> A -> Prop) (f : nat -> B) : forall ts from, (forall k p, nth_error ts k = Some p -> R (f (from + k)%nat) p) -> Forall2 R (map f (seq from (length ts))) ts.
   Proof.
-    intros SENT L Y OS N. destruct net as [|l below]; [discriminate|]. cbn [margins_at]. eexists. split; [reflexivity|]. intros other IO. specialize (OS other IO). cbn beta. rewrite !unit_value.
+    induction ts as [|p ts IH]; intros from H; cbn [length seq map]; constructor.
+    - specialize (H 0%nat p eq_refl). rewrite Nat.add_0_r in H. exact H.
+    - apply IH. intros k q K. specialize (H (S k) q K). rewrite <- plus_n_Sm in H. exact H.
+  Qed.
+
+  Lemma find_against {B} (f : Z -> B) other : forall others : list Z, In other others -> List.find (fun e => Z.eqb (fst e) other) (map (fun o => (o, f o)) others) = Some (other, f other).
+  Proof.
+    induction others as [|o others IH]; [intros []|]. intros I. cbn [map List.find fst]. destruct (Z.eqb_spec o other) as [->|D]; [reflexivity|]. apply IH. destruct I as [->|I]; [contradiction|exact I].
+  Qed.
+
+  Lemma sent_against_is other k p l others units y u : In other others -> other <> y -> nth_error (ruled_terms l) k = Some p ->
+    sent_against other k (sent_by l others units y u) = sent_once_by l (fun i => snd p i y - snd p i other) (units u) (get (tabulate (units u))).
+  Proof.
+    intros IO D KP. unfold sent_against, sent_by. cbn zeta. generalize (get (tabulate (units u))). intros own.
+    rewrite (find_against (fun o => map (fun q => sent_once_by l (fun i => snd q i y - snd q i o) (units u) own) (ruled_terms l)))
+      by (apply filter_In; split; [exact IO|apply negb_true_iff, Z.eqb_neq; exact D]). cbn [snd].
+    exact (nth_error_nth _ _ _ (map_nth_error (fun q => sent_once_by l (fun i => snd q i y - snd q i other) (units u) own) _ _ KP)).
+  Qed.
+
+  Lemma sent_once_holds l below (column : (Z -> Z -> Z) -> Z -> Z) p u (units own : Z -> carried) : (forall i, own i = units i) ->
+    (forall i, In i (ids (ruled_inputs l)) -> holds (units i) (zpassed (on_graph below h) i (zvalue (on_graph below h) V u i))) ->
+    holds (sent_once_by l (column (snd p)) units own) (message_value l below column p u).
+  Proof.
+    intros SAME U. pose proof (through_holds l below column p u units U) as H. unfold sent_once_by. cbn zeta.
+    assert (through (ruled_inputs l) (column (snd p)) own = through (ruled_inputs l) (column (snd p)) units) as ->
+      by (unfold through; f_equal; apply map_ext; intros i; rewrite SAME; reflexivity).
+    destruct (through (ruled_inputs l) (column (snd p)) units) as [a b [c]]. exact H.
+  Qed.
+
+  Lemma margin_holds l0 w0 net others classes t y other : once = sent_first l0 w0 V -> lowest net classes = Some (l0, w0) -> 0 <= y < classes -> 0 <= other < classes ->
+    In other others -> other <> y -> incl (rows_read g net [t]) near ->
+    holds (margin_at E g is_open budget known once net others t y other) (zvalue (on_graph net h) V t y - zvalue (on_graph net h) V t other).
+  Proof.
+    intros SENT L Y OS IO D N. destruct net as [|l below]; [discriminate|]. cbn [margin_at]. rewrite !unit_value.
     assert (forall a b c d : Z, a + b - (c + d) = a - c + (b - d)) as K by (intros; lia). rewrite K. clear K.
     assert (zsum (map (fun p => (fst p, message_value l below (fun w i => w i y - w i other) p)) (ruled_terms l)) (fun w => zsum (by_rule (fst w) h t) (fun e => snd e * snd w (fst e))) =
       zsum (map (fun p => (fst p, message_value l below (fun w i => w i y) p)) (ruled_terms l)) (fun w => zsum (by_rule (fst w) h t) (fun e => snd e * snd w (fst e))) -
@@ -553,14 +604,16 @@ Section Carried.
       unfold message_value. rewrite (zsum_ext _ (fun i => _ * (snd p i y + - snd p i other))
         (fun i => zpassed (on_graph below h) i (zvalue (on_graph below h) V (fst e) i) * snd p i y + - (zpassed (on_graph below h) i (zvalue (on_graph below h) V (fst e) i) * snd p i other)))
         by (intros; lia). rewrite zsum_plus, zsum_opp. lia. }
-    apply unit_at_holds, (sent_to_sends l below _ _ _ t [t] (or_introl eq_refl) N).
-    - intros ->. cbn [lowest] in L. injection L as <- <-. rewrite SENT. unfold sent_first. rewrite map_map. cbn [fst]. split; [apply map_id|].
-      intros s x I. apply in_map_iff in I as (p & <- & I). cbn [fst snd]. rewrite (first_pick l classes x p (fun w => w y)) by exact I. unfold at_place.
-      rewrite !(nth_ids (fun j => zsum (ids (ruled_inputs l)) (fun i0 => V x i0 * snd p i0 j))) by assumption.
-      unfold Z.sub at 1. rewrite <- zsum_opp, <- zsum_plus. apply zsum_ext. intros i. lia.
-    - intros NB x i0 X I0. destruct below as [|b below]; [congruence|]. apply (passed_by_holds l0 w0 SENT (b :: below) (ruled_inputs l) (sources (terms (layer_on g l)) [t])); auto.
-      + apply ids_in. exact I0.
-      + intros z Z0. apply N. cbn [rows_read]. apply in_or_app. right. apply in_or_app. right. exact Z0.
+    apply unit_at_holds. destruct below as [|b below].
+    - apply (sent_first_to_sends l (fun w i => w i y - w i other) _ t [t] (or_introl eq_refl) N).
+      + cbn [lowest] in L. injection L as <- <-. rewrite SENT. unfold sent_first. rewrite map_map. cbn [fst]. apply map_id.
+      + cbn [lowest] in L. injection L as <- <-. rewrite SENT. unfold sent_first. intros s x I. apply in_map_iff in I as (p & <- & I). cbn [fst snd]. rewrite (first_pick l classes x p (fun w => w y)) by exact I.
+        unfold at_place. rewrite !(nth_ids (fun j => zsum (ids (ruled_inputs l)) (fun i0 => V x i0 * snd p i0 j))) by assumption.
+        unfold Z.sub at 1. rewrite <- zsum_opp, <- zsum_plus. apply zsum_ext. intros i. lia.
+    - apply (combined_sends l (b :: below) (fun w i => w i y - w i other) t [t] _ (or_introl eq_refl) N). apply at_places. intros k p KP x X. rewrite Nat.add_0_l.
+      rewrite !get_tabulate, (sent_against_is other k p l others (passes (b :: below)) y x IO D KP). apply (sent_once_holds l (b :: below) (fun w i => w i y - w i other) p x); [intros i; apply get_tabulate|].
+      intros i I0. apply (passed_by_holds l0 w0 SENT (b :: below) (ruled_inputs l) (sources (terms (layer_on g l)) [t])); [exact L|exact X|apply ids_in; exact I0|].
+      intros z Z0. apply N. cbn [rows_read]. apply in_or_app. right. apply in_or_app. right. exact Z0.
   Qed.
 
   (* Without the removals that lower it most a number stays positive. *)
@@ -606,18 +659,40 @@ Lemma split_length {A} (f : A -> bool) l : (length (filter f l) + length (filter
 Proof. induction l as [|a l IH]; [reflexivity|]. cbn [filter]. destruct (f a); cbn [negb length]; lia. Qed.
 
 Section Path.
-  Variables (net : list (ruled Z)) (classes : Z) (E : edge_problem) (V : zrows) (p : edges_prepared).
-  Hypothesis PREPARED : prepare_edges net classes E V = Some p.
+  Variables (net : list (ruled Z)) (classes : Z) (E : edge_problem) (V : zrows).
+  Variable r : edges_ready.
+  Hypothesis READY : prepare_changes net classes E V = Some r.
 
-  Lemma critical_sound t y others made left_out matter : NoDup made -> critical p t y others made left_out = Some matter ->
+  Lemma ready_prepared : prepare_edges net classes E V = Some (prepared_edges r).
+  Proof. unfold prepare_changes in READY. destruct (prepare_edges net classes E V) as [p|]; [|discriminate]. injection READY as <-. reflexivity. Qed.
+
+  (* What is kept is what would be computed. *)
+  Lemma unchanged_is : unchanged r = None \/ unchanged r = Some (after (prepared_edges r) (ids classes) [] []).
+  Proof.
+    unfold prepare_changes in READY. destruct (prepare_edges net classes E V) as [p|]; [|discriminate]. injection READY as <-. cbn [unchanged prepared_edges].
+    destruct net as [|l1 [|l2 [|l3 rest]]]; [right|right|right|left]; reflexivity.
+  Qed.
+
+  Lemma known_after_is others made left_out : exists all, known_after r others made left_out = after (prepared_edges r) all made left_out /\
+    forall other, In other others -> 0 <= other < classes -> In other all.
+  Proof.
+    unfold known_after. destruct unchanged_is as [->| ->]; [exists others; split; [reflexivity|auto]|].
+    destruct made as [|c made]; [destruct left_out as [|c left_out]|]; [exists (ids classes)|exists others|exists others]; (split; [reflexivity|]); [|auto|auto].
+    intros other _ H. apply ids_in. exact H.
+  Qed.
+
+  Lemma critical_sound t y others made left_out matter : NoDup made -> critical r t y others made left_out = Some matter ->
     forall C, (forall c, In c matter -> In c C -> In c made) -> covered E (kept net V t y others) made left_out C.
   Proof.
-    intros ND H C MATTER A I L other IO. destruct (same_problem net classes E V p PREPARED) as (Ep & En & Ec & Ei).
-    unfold critical in H. rewrite Ep, En, Ec in H. set (g := graph_after p made) in *. set (near := each_once (rows_read g net [t])) in *.
-    set (is_open := fun c : edge => _) in H. set (budget := most_changes E - size made) in *.
-    set (room := fun v => Z.min budget (most_at E v - size (counted_at E v made))) in *.
-    destruct (forallb (fun v => forallb (removes E) (get (into p) v)) near && _ && _ && _ && _) eqn:CHECKS; [|discriminate].
-    rewrite !andb_true_iff, !forallb_forall, Z.leb_le, Z.ltb_lt in CHECKS. destruct CHECKS as ((((HR & HN) & Y0) & Y1) & HO).
+    intros ND H C MATTER A I L other IO. destruct (known_after_is others made left_out) as (all & KNOWN & ALL). pose proof ready_prepared as PREPARED. set (p := prepared_edges r) in *.
+    destruct (same_problem net classes E V p PREPARED) as (Ep & En & Ec & Ei).
+    unfold critical in H. cbn zeta in H. fold p in H. rewrite KNOWN in H. unfold after in H. cbn zeta in H. cbn [removes_only margin_of] in H.
+    unfold is_open_after, room_after, budget_after in H. rewrite Ep, En, Ec in H. set (g := graph_after p made) in *. set (near := each_once (rows_read g net [t])) in *.
+    set (is_open := fun c : edge => _) in H. set (budget := most_changes E - size made) in *. set (room := fun v => Z.min budget (most_at E v - size (counted_at E v made))) in *.
+    destruct (forallb _ near && _ && _ && _) eqn:CHECKS; [|discriminate].
+    rewrite !andb_true_iff, !forallb_forall, Z.leb_le, Z.ltb_lt in CHECKS. destruct CHECKS as (((HF & Y0) & Y1) & HO).
+    assert (forall v, In v near -> forallb (removes E) (get (into p) v) = true) as HR by (intros v X; specialize (HF v X); rewrite get_tabulate in HF; apply andb_prop in HF; apply HF).
+    assert (forall v, In v near -> ascending (map (fun u => (u, tt)) (g v)) || no_repeats (g v) = true) as HN by (intros v X; specialize (HF v X); rewrite get_tabulate in HF; apply andb_prop in HF; apply HF).
     destruct (all_lowering budget _) as [keys|] eqn:LOW; [|discriminate]. injection H as <-.
     set (T := filter (fun c => negb (among c made)) C).
     set (decode := fun k => (k / node_count E, k mod node_count E)) in *.
@@ -728,11 +803,12 @@ Section Path.
     unfold prepare_edges in PREPARED. destruct (lowest net classes) as [[l0 w0]|] eqn:LO; [|discriminate].
     assert (sent_once p = sent_first l0 w0 V) as SENT by (injection PREPARED as <-; reflexivity).
     assert (incl (rows_read g net [t]) near) as NR by (intros v X; apply each_once_in; exact X).
-    assert (forall o, In o others -> 0 <= o < classes) as OS by (intros o X; specialize (HO o X); rewrite andb_true_iff, Z.leb_le, Z.ltb_lt in HO; exact HO).
-    destruct (margins_hold E g (changed_graph E C) is_open budget room ind cut near IND BUDGET CUT OPEN SELF RED ROOM V (sent_once p) l0 w0 net classes t y others SENT LO (conj Y0 Y1) OS NR)
-      as (margin & Q & M). rewrite Q in LOW.
+    assert (forall o, In o others -> 0 <= o < classes /\ o <> y) as OS
+      by (intros o X; specialize (HO o X); rewrite !andb_true_iff, Z.leb_le, Z.ltb_lt, negb_true_iff, Z.eqb_neq in HO; intuition lia).
     assert (forall k, In k keys -> ind k = 0) as K0.
     { intros k X. unfold ind. destruct (among (decode k) T) eqn:Y; [|reflexivity]. apply among_spec, TI in Y as [Y1' Y2]. destruct Y2. apply MATTER; [|exact Y1']. apply in_map. exact X. }
-    pose proof (all_lowering_sound budget ind IND BUDGET margin others keys LOW K0 other _ IO (M other IO)). lia.
+    destruct (OS other IO) as [O1 O2].
+    pose proof (margin_holds E g (changed_graph E C) is_open budget room ind cut near IND BUDGET CUT OPEN SELF RED ROOM V (sent_once p) l0 w0 net all classes t y other SENT LO (conj Y0 Y1) O1 (ALL other IO O1) O2 NR) as M.
+    pose proof (all_lowering_sound budget ind IND BUDGET _ others keys LOW K0 other _ IO M). lia.
   Qed.
 End Path.

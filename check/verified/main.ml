@@ -675,7 +675,7 @@ let () =
             | Some prepared -> by_edges (joint_claim scales (Array.length scales - 1)) (judge_joint prepared)
             | None -> wrong "there are no layers, or the first does not take the attributes"
           else
-            match prepare_edges net classes (edge_problem s changes) (read_rows s scales.(1)) with
+            match prepare_changes net classes (edge_problem s changes) (read_rows s scales.(1)) with
             | Some prepared -> by_edges edge_claim (judge_changes prepared)
             | None -> wrong "there are no layers" in
     print_endline "ready";
