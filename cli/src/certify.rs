@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use gcnproof::edges::{Edges, Joint, JointBudget};
 use gcnproof::{Bound, Flips};
 use gcnproof_results::record::description;
-use gcnproof_results::record::node::Record;
+use gcnproof_results::record::kept::KeptRows;
 use gcnproof_run::flips::FlipOptions;
 use gcnproof_run::ids::Ids;
 use gcnproof_run::proofs::Written;
@@ -111,7 +111,7 @@ struct Output<'a, A: Told> {
     run: &'a description::Description,
     interrupted: bool,
     summary: A::Summary,
-    rows: &'a [Record<A>],
+    rows: &'a KeptRows<A>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proofs: Option<&'a Written>,
 }

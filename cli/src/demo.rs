@@ -105,7 +105,7 @@ impl Demo {
         if interrupted {
             return Ok(130);
         }
-        let summary = Summary::new(&rows, &labelled, start.elapsed().as_secs_f64(), rows.len());
+        let summary = Summary::new(rows.iter(), &labelled, start.elapsed().as_secs_f64(), rows.len());
         put!("{}", summary.table(&record.with_global(GLOBAL), false, None))?;
         say!("")?;
         if let Some(row) = rows.iter().filter(|r| r.verdict == Verdict::Robust).max_by_key(|r| r.degree) {
@@ -130,7 +130,7 @@ impl Demo {
         if interrupted {
             return Ok(130);
         }
-        tell_trained(&summary.all, &Summary::new(&trained, &labelled, 0.0, trained.len()).all)?;
+        tell_trained(&summary.all, &Summary::new(trained.iter(), &labelled, 0.0, trained.len()).all)?;
         say!(
             "\nEvery `robust` holds in exact arithmetic for the stored weights, and every `non-robust` comes with its flips.\n\
              Your own:  gcnproof train GRAPH.npz --loss rh-u -Q 12 -q 1% --out MODEL.safetensors\n\

@@ -172,8 +172,9 @@ impl PassingArguments {
 impl Input {
     /// Reads both files.
     pub fn read(&self) -> Result<(Graph, Network, Identity)> {
-        let graph = self.files.options.read(&self.graph)?;
-        let (network, identity) = self.network(&graph, None)?;
+        let (graph, model) = self.both(|| self.files.options.read(&self.graph));
+        let graph = graph?;
+        let (network, identity) = self.network(model?, &graph, None)?;
         Ok((graph, network, identity))
     }
 
@@ -194,13 +195,23 @@ impl Input {
     /// The same of a graph or of a part of one, whose attributes may be any numbers or not.
     pub fn read_or_part(&self, real: bool) -> Result<(Graph, Network, Identity, Option<PartFile>)> {
         let options = GraphArguments { real, ..self.files.options.clone() };
-        let (graph, part) = options.read_or_part(&self.graph)?;
-        let (network, identity) = self.network(&graph, part.as_ref())?;
+        let (read, model) = self.both(|| options.read_or_part(&self.graph));
+        let (graph, part) = read?;
+        let (network, identity) = self.network(model?, &graph, part.as_ref())?;
         Ok((graph, network, identity, part))
     }
 
-    fn network(&self, graph: &Graph, part: Option<&PartFile>) -> Result<(Network, Identity)> {
-        let model = self.files.reading.read(&self.model)?;
+    /// Reads the model while a graph is read; what is wrong with the graph is told first.
+    fn both<G>(&self, graph: impl FnOnce() -> Result<G>) -> (Result<G>, Result<ModelFile>) {
+        std::thread::scope(|scope| {
+            let model = scope.spawn(|| read_model(&self.model, &self.files.reading.options()));
+            let graph = graph();
+            (graph, model.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
+
+    fn network(&self, model: ModelFile, graph: &Graph, part: Option<&PartFile>) -> Result<(Network, Identity)> {
+        tell(&self.model, &model.notes);
         let paths = Paths { graph: &self.graph, model: &self.model };
         let found = network(model, &self.files.passing.message_passing, graph, part, paths)?;
         if let Some(words) = unpredictable_labels(graph, &found.0) {

@@ -1,5 +1,6 @@
 //! The tables that `certify` and `radius` print at the end of a run.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -76,24 +77,17 @@ pub struct DeployedCounts {
 }
 
 impl DeployedCounts {
-    fn new(rows: &[NodeRecord]) -> Option<DeployedCounts> {
-        let count = |verdict| rows.iter().filter(|row| row.own.deployed == Some(verdict)).count();
-        rows.iter().any(|row| row.own.deployed.is_some()).then(|| {
-            let largest = |row: &NodeRecord| {
-                let errors = row.own.rounding.iter().flatten().map(|margin| margin.upper);
-                errors.reduce(|x, y| Some(x?.max(y?))).flatten()
-            };
-            let mut errors: Vec<f64> = rows.iter().filter_map(largest).collect();
-            errors.sort_by(f64::total_cmp);
-            DeployedCounts {
-                robust: count(DeployedVerdict::Robust),
-                non_robust: count(DeployedVerdict::NonRobust),
-                rounding_dependent: count(DeployedVerdict::RoundingDependent),
-                undecided: count(DeployedVerdict::Undecided),
-                predictions_that_depend: rows.iter().filter(|row| row.own.prediction_depends == Some(true)).count(),
-                median_error: errors.get(errors.len() / 2).copied(),
-            }
-        })
+    /// Counts a row; its largest error is one of those whose median is told.
+    fn add(&mut self, row: &NodeRecord, verdict: DeployedVerdict, errors: &mut Vec<f64>) {
+        match verdict {
+            DeployedVerdict::Robust => self.robust += 1,
+            DeployedVerdict::NonRobust => self.non_robust += 1,
+            DeployedVerdict::RoundingDependent => self.rounding_dependent += 1,
+            _ => self.undecided += 1,
+        }
+        self.predictions_that_depend += usize::from(row.own.prediction_depends == Some(true));
+        let largest = row.own.rounding.iter().flatten().map(|margin| margin.upper);
+        errors.extend(largest.reduce(|x, y| Some(x?.max(y?))).flatten());
     }
 }
 
@@ -163,52 +157,104 @@ const SHOWN: [(&str, &[&str]); 5] = [
     ("not searched", &["left open"]),
 ];
 
-impl Group {
-    fn new<'a>(rows: impl Iterator<Item = &'a NodeRecord> + Clone) -> Group {
-        let count = |verdict: Verdict| rows.clone().filter(|row| row.verdict == verdict).count();
-        let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
-        Group {
-            nodes: rows.clone().count(),
-            robust: count(Verdict::Robust),
-            non_robust: count(Verdict::NonRobust),
-            undecided: count(Verdict::Undecided),
-            accuracy: mean(
-                rows.clone().filter_map(|r| r.label.map(|label| f64::from(u8::from(label == r.predicted)))).collect(),
-            ),
-            mean_margin: mean(rows.filter_map(NodeRecord::worst_lower).collect()),
+/// A mean in the making.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        self.sum += value.unwrap_or(0.0);
+        self.count += usize::from(value.is_some());
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// A group in the making.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    group: Group,
+    right: Mean,
+    margin: Mean,
+}
+
+impl Counts {
+    fn add(&mut self, row: &NodeRecord, worst_lower: Option<f64>) {
+        self.group.nodes += 1;
+        match row.verdict {
+            Verdict::Robust => self.group.robust += 1,
+            Verdict::NonRobust => self.group.non_robust += 1,
+            Verdict::Undecided => self.group.undecided += 1,
         }
+        self.right.add(row.label.map(|label| f64::from(u8::from(label == row.predicted))));
+        self.margin.add(worst_lower);
+    }
+
+    fn group(self) -> Group {
+        Group { accuracy: self.right.value(), mean_margin: self.margin.value(), ..self.group }
     }
 }
 
 impl Summary {
-    /// Counts the rows.
-    pub fn new(rows: &[NodeRecord], labelled: &BTreeSet<u64>, seconds: f64, computed: usize) -> Summary {
+    /// Counts the rows, each of which is looked at once.
+    pub fn new<R: Borrow<NodeRecord>>(
+        rows: impl Iterator<Item = R>,
+        labelled: &BTreeSet<u64>,
+        seconds: f64,
+        computed: usize,
+    ) -> Summary {
+        let [mut all, mut with_label, mut without] = <[Counts; 3]>::default();
+        let (mut graphs, mut ties) = (false, 0);
         // Of a bound that was not evaluated for every node there is no count.
-        let certified = |which: fn(&NodeRecord) -> Option<bool>| {
-            rows.iter().map(which).try_fold(0, |count, certifies| Some(count + usize::from(certifies?)))
-        };
+        let (mut paper, mut anchored) = (Some(0), Some(0));
+        let (mut deployed, mut errors) = (None::<DeployedCounts>, Vec::new());
+        let mut steps = STEPS.map(|(step, _)| Step { step, nodes: 0, seconds: 0.0, search_nodes: 0 });
+        for row in rows {
+            let row = row.borrow();
+            graphs |= row.graphs;
+            let worst = row.worst_lower();
+            all.add(row, worst);
+            if labelled.contains(&row.node) {
+                with_label.add(row, worst)
+            } else {
+                without.add(row, worst)
+            }
+            for (count, certifies) in
+                [(&mut paper, row.own.paper_certifies), (&mut anchored, row.own.anchored_certifies)]
+            {
+                *count = count.and_then(|count| Some(count + usize::from(certifies?)));
+            }
+            ties += usize::from(row.reason == Reason::Tie);
+            if let Some(verdict) = row.own.deployed {
+                deployed.get_or_insert_default().add(row, verdict, &mut errors);
+            }
+            for (step, (_, decides)) in steps.iter_mut().zip(STEPS) {
+                if decides(row) {
+                    step.nodes += 1;
+                    step.seconds += row.seconds;
+                    step.search_nodes += row.search_nodes;
+                }
+            }
+        }
+        errors.sort_by(f64::total_cmp);
+        if let Some(deployed) = &mut deployed {
+            deployed.median_error = errors.get(errors.len() / 2).copied();
+        }
         Summary {
-            targets: if rows.first().is_some_and(|row| row.graphs) { "graphs" } else { "nodes" },
-            all: Group::new(rows.iter()),
-            labelled: Group::new(rows.iter().filter(|row| labelled.contains(&row.node))),
-            unlabelled: Group::new(rows.iter().filter(|row| !labelled.contains(&row.node))),
-            certified_by_paper: certified(|row| row.own.paper_certifies),
-            certified_by_anchored: certified(|row| row.own.anchored_certifies),
-            ties: rows.iter().filter(|row| row.reason == Reason::Tie).count(),
-            deployed: DeployedCounts::new(rows),
-            steps: STEPS
-                .iter()
-                .map(|&(step, decides)| {
-                    let decided: Vec<&NodeRecord> = rows.iter().filter(|row| decides(row)).collect();
-                    Step {
-                        step,
-                        nodes: decided.len(),
-                        seconds: decided.iter().map(|row| row.seconds).sum(),
-                        search_nodes: decided.iter().map(|row| row.search_nodes).sum(),
-                    }
-                })
-                .filter(|step| step.nodes > 0)
-                .collect(),
+            targets: if graphs { "graphs" } else { "nodes" },
+            all: all.group(),
+            labelled: with_label.group(),
+            unlabelled: without.group(),
+            certified_by_paper: paper,
+            certified_by_anchored: anchored,
+            ties,
+            deployed,
+            steps: steps.into_iter().filter(|step| step.nodes > 0).collect(),
             seconds,
             computed,
         }

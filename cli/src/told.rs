@@ -39,7 +39,7 @@ impl Told for Flips {
     const EASY_FIRST: &'static str = ", since easy nodes are done first";
 
     fn summary(found: &Found<Flips>, labelled: &BTreeSet<u64>) -> Summary {
-        Summary::new(&found.rows, labelled, found.seconds, found.computed)
+        Summary::new(found.rows.iter(), labelled, found.seconds, found.computed)
     }
 
     fn table(summary: &Summary, run: &Description, graph: &Graph) -> String {
@@ -50,7 +50,7 @@ impl Told for Flips {
     fn minima(found: &Found<Flips>) -> String {
         let changes = "flips (node, attribute)";
         let shown = Wording { changes, width: 32, value: minima::fraction, list: minima::flips };
-        minima::table(&found.rows, &found.minima, shown)
+        minima::table(&found.rows.iter().collect::<Vec<_>>(), &found.minima, shown)
     }
 }
 
@@ -60,7 +60,7 @@ impl Told for Edges {
     const EASY_FIRST: &'static str = "";
 
     fn summary(found: &Found<Edges>, _: &BTreeSet<u64>) -> EdgeSummary {
-        EdgeSummary::new(&found.rows, found.seconds)
+        EdgeSummary::new(&found.rows.iter().collect::<Vec<_>>(), found.seconds)
     }
 
     fn table(summary: &EdgeSummary, run: &Description, _graph: &Graph) -> String {
@@ -69,7 +69,7 @@ impl Told for Edges {
 
     fn minima(found: &Found<Edges>) -> String {
         let shown = Wording { changes: "edges", width: 44, value: minima::interval, list: edge_tables::edges };
-        minima::table(&found.rows, &found.minima, shown)
+        minima::table(&found.rows.iter().collect::<Vec<_>>(), &found.minima, shown)
     }
 }
 
@@ -79,7 +79,7 @@ impl Told for Joint {
     const EASY_FIRST: &'static str = "";
 
     fn summary(found: &Found<Joint>, _: &BTreeSet<u64>) -> EdgeSummary {
-        EdgeSummary::new(&found.rows, found.seconds)
+        EdgeSummary::new(&found.rows.iter().collect::<Vec<_>>(), found.seconds)
     }
 
     fn table(summary: &EdgeSummary, run: &Description, _graph: &Graph) -> String {

@@ -162,5 +162,5 @@ fn evaluate(graph: &Graph, network: &Network, variant: &Variant) -> Representati
         }
         width = outputs;
     }
-    Representation { width, error: vec![0.0; hidden.len()], value: hidden }
+    Representation { width, error: vec![0.0; hidden.len()], value: hidden, ..Representation::default() }
 }

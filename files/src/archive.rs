@@ -19,6 +19,8 @@ pub(crate) struct Archive<'bytes> {
     /// What all arrays may take together, and what is left of it.
     limit: u64,
     budget: u64,
+    /// The length of the file.
+    length: u64,
 }
 
 impl<'bytes> Archive<'bytes> {
@@ -30,7 +32,8 @@ impl<'bytes> Archive<'bytes> {
     /// Reads the directory, and refuses archives that two tools could understand differently.
     pub fn over(file: &str, mut source: Box<dyn Source + 'bytes>) -> Result<Self, FileError> {
         let unreadable = |source| FileError::Unreadable { file: file.into(), source };
-        let limit = largest_inflated(source.seek(SeekFrom::End(0)).map_err(unreadable)?);
+        let length = source.seek(SeekFrom::End(0)).map_err(unreadable)?;
+        let limit = largest_inflated(length);
         source.rewind().map_err(unreadable)?;
         let damaged = |error: zip::result::ZipError| FileError::Damaged {
             file: file.into(),
@@ -61,7 +64,7 @@ impl<'bytes> Archive<'bytes> {
                 None => strangers.push(name),
             }
         }
-        Ok(Archive { file: file.into(), zip, places, strangers, limit, budget: limit })
+        Ok(Archive { file: file.into(), zip, places, strangers, limit, budget: limit, length })
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -117,7 +120,7 @@ impl<'bytes> Archive<'bytes> {
     /// Inflates one array: exactly the bytes that its header promises, or an error.
     pub fn array(&mut self, name: &str) -> Result<Array, FileError> {
         let file = self.file.clone();
-        let (limit, budget) = (self.limit, self.budget);
+        let (limit, budget, length) = (self.limit, self.budget, self.length);
         let (header, declared, mut entry) = self.open_entry(name)?;
         let expected = size(&file, name, &header)? as u64;
         let damaged = |problem: String| FileError::Damaged { file: file.clone(), entry: name.into(), problem };
@@ -135,9 +138,9 @@ impl<'bytes> Archive<'bytes> {
                  bytes in all"
             )));
         }
-        // No capacity in advance: the buffer grows with the bytes that really arrive. One byte
+        // No more capacity in advance than the file is long: beyond that the buffer grows with the bytes that really arrive. One byte
         // more than promised is asked for, to catch an entry that does not stop.
-        let mut data = Vec::new();
+        let mut data = Vec::with_capacity((expected + 1).min(length) as usize);
         let read = entry.by_ref().take(expected + 1).read_to_end(&mut data);
         read.map_err(|error| damaged(error.to_string()))?;
         if data.len() as u64 != expected {

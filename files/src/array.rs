@@ -57,6 +57,21 @@ impl Array {
         if matches!(self.header.element, Element::Unicode(_) | Element::Bytes(_)) {
             return Err(self.mistyped(wanted));
         }
+        match self.header.element {
+            Element::Float(4) if self.is_plain() => {
+                return Ok(self
+                    .data
+                    .as_chunks::<4>()
+                    .0
+                    .iter()
+                    .map(|&bytes| f64::from(f32::from_le_bytes(bytes)))
+                    .collect());
+            }
+            Element::Float(8) if self.is_plain() => {
+                return Ok(self.data.as_chunks::<8>().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect());
+            }
+            _ => {}
+        }
         let mut values = Vec::with_capacity(self.header.count().unwrap_or(0));
         for (at, bytes) in self.elements(wanted)? {
             let value = match self.header.element {
@@ -109,6 +124,31 @@ impl Array {
             let too_large = |_| self.element(at, format!("is {integer}, too large"), "save smaller integers".into());
             i64::try_from(integer).map_err(too_large)
         }))
+    }
+
+    /// The integers as indices below `side`, if they are stored as nearly all files have them and none is out of range; else whoever
+    /// reads them one by one can say what is wrong.
+    pub fn indices_below(&self, side: usize) -> Option<Vec<u32>> {
+        let mut indices = Vec::with_capacity(self.header.count().unwrap_or(0));
+        // A negative number is a large one without its sign.
+        let largest = match self.header.element {
+            Element::Signed(4) if self.is_plain() && side <= i32::MAX as usize => {
+                indices.extend(self.data.as_chunks::<4>().0.iter().map(|&bytes| u32::from_le_bytes(bytes)));
+                indices.iter().copied().max().map(u64::from)
+            }
+            Element::Signed(8) if self.is_plain() && side <= u32::MAX as usize => {
+                let numbers = || self.data.as_chunks::<8>().0.iter().map(|&bytes| u64::from_le_bytes(bytes));
+                indices.extend(numbers().map(|number| number as u32));
+                numbers().max()
+            }
+            _ => return None,
+        };
+        largest.is_none_or(|largest| largest < side as u64).then_some(indices)
+    }
+
+    /// Is it stored in C order, the lowest byte of each element first?
+    fn is_plain(&self) -> bool {
+        !self.header.big_endian && !(self.header.fortran && self.shape().len() > 1)
     }
 
     /// The names in C order: unicode, bytes, or integers spelt in decimal.

@@ -244,7 +244,8 @@ impl<'bytes> Reader<'bytes> {
             .flat_map(|row| pattern.row(row as usize).iter().map(move |&column| (row, column)))
             .filter(|&(row, column)| !pattern.contains(column as usize, row))
             .map(|(row, column)| (row as usize, column));
-        let pattern = match lonely.next() {
+        let first = if is_symmetric(&pattern) { None } else { lonely.next() };
+        let pattern = match first {
             None => pattern,
             Some(_) if options.directed && !options.symmetrize => {
                 let count = 1 + lonely.count();
@@ -469,6 +470,27 @@ fn other_than_one(matrix: &SparseMatrix) -> Option<(usize, usize, u32, f64)> {
     Some((count, row, matrix.indices[first], matrix.values[first]))
 }
 
+/// Has every entry its mirror image? Rows are gone through in order, so that those of a column are met in the order in which its row has
+/// them: large graphs are not searched for each entry.
+fn is_symmetric(pattern: &Pattern) -> bool {
+    let Pattern { rows, offsets, indices, .. } = pattern;
+    let mut next = offsets.clone();
+    for (row, id) in (0..*rows).zip(0u32..) {
+        for &column in pattern.row(row).iter().filter(|&&column| column > id) {
+            let place = &mut next[column as usize];
+            if indices.get(*place) != Some(&id) {
+                return false;
+            }
+            *place += 1;
+        }
+    }
+    // What was met must be all that a row has before its diagonal, and of that row alone.
+    (0..*rows).zip(0u32..).all(|(row, id)| {
+        let (place, end) = (next[row], offsets[row + 1]);
+        place == end || place < end && indices[place] >= id
+    })
+}
+
 /// The entries of either pattern; both have the same shape.
 fn union(a: &Pattern, b: &Pattern) -> Pattern {
     let mut both = Pattern { rows: a.rows, columns: a.columns, offsets: vec![0], indices: vec![] };
@@ -493,4 +515,43 @@ fn square(file: &str, entry: &str, rows: usize, columns: usize) -> Result<(), Fi
         problem: format!("is {rows} by {columns}, but an adjacency is square"),
         remedy: "save one row and one column for each node".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_symmetric;
+    use crate::Pattern;
+
+    #[test]
+    fn symmetric_is_what_equals_its_transpose() {
+        let mut state = 1u64;
+        let mut bit = |share: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % 8 < share
+        };
+        let (mut symmetric, mut others) = (0, 0);
+        for round in 0..4000 {
+            let rows = 1 + round % 6;
+            let mut entries = vec![vec![false; rows]; rows];
+            for i in 0..rows {
+                for j in 0..=i {
+                    entries[i][j] = bit(4);
+                    entries[j][i] = entries[i][j];
+                }
+            }
+            if bit(4) {
+                let (i, j) = (round % rows, round / 7 % rows);
+                entries[i][j] = !entries[i][j];
+            }
+            let mut pattern = Pattern { rows, columns: rows, offsets: vec![0], indices: vec![] };
+            for row in &entries {
+                pattern.indices.extend((0u32..).zip(row).filter(|entry| *entry.1).map(|entry| entry.0));
+                pattern.offsets.push(pattern.indices.len());
+            }
+            let expected = pattern.transpose() == pattern;
+            assert_eq!(is_symmetric(&pattern), expected, "{entries:?}");
+            *(if expected { &mut symmetric } else { &mut others }) += 1;
+        }
+        assert!(symmetric > 1000 && others > 1000);
+    }
 }

@@ -92,6 +92,9 @@ pub(crate) fn indices(array: &Array, side: usize, entries: usize) -> Result<Vec<
     if length != entries {
         return Err(array.misshapen(format!("has {length} numbers, but there are {entries} entries"), REMEDY.into()));
     }
+    if let Some(indices) = array.indices_below(side) {
+        return Ok(indices);
+    }
     let mut checked = Vec::with_capacity(entries);
     for (at, index) in array.each_integer()?.enumerate() {
         let index = index?;

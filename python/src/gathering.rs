@@ -158,7 +158,8 @@ impl Gathering {
             key,
             proofs,
             end: |proofs, complete, rows| {
-                let written = proofs.map(|proofs| proofs.finish(complete, &rows)).transpose()?;
+                let written =
+                    proofs.map(|proofs| proofs.finish(complete, rows.iter().map(|row| row.verdict))).transpose()?;
                 Ok((A::nodes(rows), written))
             },
             description,

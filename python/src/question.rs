@@ -174,7 +174,7 @@ impl<A: Shown> Ask for Owned<A> {
                 let facts = json!({
                     "seconds": found.seconds, "computed": found.computed, "interrupted": found.interrupted, "proofs": found.proofs,
                 });
-                Ok(Answer { rows: Rows::new(A::nodes(found.rows), &found.description, total), facts })
+                Ok(Answer { rows: Rows::new(A::nodes(found.rows.into_vec()), &found.description, total), facts })
             }
         }
     }

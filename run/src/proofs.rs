@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use gcnproof::Verdict;
 use gcnproof::proof::{FileHeader, Missing, ProofError, ProofFile};
 use gcnproof_check::{Accepted, Reason};
-use gcnproof_results::record::node::{Record, Tabled};
 use miette::{Report, Result, miette};
 use serde::Serialize;
 
@@ -75,11 +74,11 @@ impl<H: FileHeader> Proofs<H> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish<A: Tabled>(self, complete: bool, rows: &[Record<A>]) -> Result<Written> {
+    pub fn finish(self, complete: bool, verdicts: impl Iterator<Item = Verdict>) -> Result<Written> {
         let (mut file, outcome) = self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         outcome?;
         file.finish(complete)?;
-        let robust = rows.iter().filter(|row| row.verdict == Verdict::Robust).count();
+        let robust = verdicts.filter(|&verdict| verdict == Verdict::Robust).count();
         Ok(Written::new(self.path, &file, robust))
     }
 

@@ -12,6 +12,7 @@ use gcnproof::{Decide, Effort, Graph, Minimum, Network, NodeResult, Operator};
 use gcnproof_check::Accepted;
 use gcnproof_check::format::Convention;
 use gcnproof_results::record::description::{Class, Description, EffortRecord, Identity};
+use gcnproof_results::record::kept::KeptRows;
 use gcnproof_results::record::node::{Record, Tabled};
 use gcnproof_results::record::radius::RadiusRow;
 use gcnproof_results::{Column, of_graphs};
@@ -122,7 +123,7 @@ pub trait Answered: Tabled {
 /// What was found.
 pub struct Found<A: Answered> {
     /// A row for every node.
-    pub rows: Vec<Record<A>>,
+    pub rows: KeptRows<A>,
     /// The exact minima of the class pairs of a node, where they were asked for.
     pub minima: BTreeMap<u64, Vec<Option<Minimum<A>>>>,
     /// What was written of proofs.
@@ -196,7 +197,9 @@ impl<A: Answered> NodeQuestion<'_, A> {
             Some(proofs) => A::proving(&self, proofs.header(), |prove| work(Some(prove)))??,
             None => work(None)?,
         };
-        let proofs = proofs.map(|proofs| proofs.finish(!interrupted, &rows)).transpose()?;
+        let rows = KeptRows::from(rows);
+        let proofs =
+            proofs.map(|proofs| proofs.finish(!interrupted, rows.iter().map(|row| row.verdict))).transpose()?;
         Ok(Found {
             rows,
             minima: found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()),

@@ -54,28 +54,28 @@ pub struct Finished<R> {
     pub description: Description,
 }
 
-/// Rows on their way to a file, or only to memory.
-struct Rows<T: Serialize> {
+/// Rows on their way to a file, or only to memory, where each has its key.
+struct Rows<T: Row + Serialize> {
     journal: Option<Journal<T>>,
-    memory: Vec<T>,
+    memory: Vec<(u64, T::Kept)>,
     key: fn(&T) -> u64,
 }
 
-impl<T: Serialize + DeserializeOwned + Clone> Rows<T> {
+impl<T: Row + Serialize + DeserializeOwned + Clone> Rows<T> {
     fn push(&mut self, row: T) -> Result<()> {
         match &mut self.journal {
             Some(journal) => journal.push(row)?,
-            None => self.memory.push(row),
+            None => self.memory.push(((self.key)(&row), row.into())),
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Vec<T>> {
+    fn finish(mut self) -> Result<Vec<T::Kept>> {
         match self.journal {
-            Some(journal) => Ok(journal.finish()?),
+            Some(journal) => Ok(journal.finish()?.into_iter().map(T::Kept::from).collect()),
             None => {
-                self.memory.sort_by_key(self.key);
-                Ok(self.memory)
+                self.memory.sort_by_key(|(key, _)| *key);
+                Ok(self.memory.into_iter().map(|(_, row)| row).collect())
             }
         }
     }
@@ -121,7 +121,7 @@ impl Run {
         keys: &[u64],
         key: fn(&T) -> u64,
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
-    ) -> Result<(Vec<T>, bool)>
+    ) -> Result<(Vec<T::Kept>, bool)>
     where
         T: Row + Serialize + DeserializeOwned + Clone + Send,
     {
@@ -137,7 +137,7 @@ impl Run {
         key: fn(&T) -> u64,
         again: impl Fn(u64) -> bool,
         work: impl FnOnce(&[u64], &(dyn Fn(T) + Sync)),
-    ) -> Result<(Vec<T>, bool)>
+    ) -> Result<(Vec<T::Kept>, bool)>
     where
         T: Row + Serialize + DeserializeOwned + Clone + Send,
     {

@@ -144,7 +144,7 @@ impl Plan {
             run: &run,
         };
         let found = question.verdicts(None)?;
-        Ok((found.rows, found.interrupted))
+        Ok((found.rows.into_vec(), found.interrupted))
     }
 
     /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched, completely.

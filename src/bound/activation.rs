@@ -6,12 +6,12 @@
 //! All bounds are rounded outward. They do not depend on the target: they are computed once per graph and budget.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
 use crate::bound::hidden::Hidden;
-use crate::bound::layer_bounds::{LayerBounds, UnitBounds, places};
+use crate::bound::layer_bounds::{LayerBounds, UnitBounds};
 use crate::bound::line::capped::Cap;
 use crate::bound::menu::{Menu, RowLosses};
 use crate::number::rounding::{Enclosure, FLOOR, error_of};
@@ -21,8 +21,9 @@ use crate::problem::flip::Flip;
 use crate::problem::forward::Representation;
 use crate::problem::graph::Graph;
 use crate::problem::limits::Watch;
-use crate::problem::matrix::{Pattern, PatternRows};
+use crate::problem::matrix::PatternRows;
 use crate::problem::network::{Layer, Network};
+use crate::problem::places::Places;
 use crate::problem::rows::attributes_after;
 use crate::problem::slice::Slice;
 
@@ -32,6 +33,7 @@ fn outward(lower: f64, upper: f64) -> (f64, f64) {
 }
 
 /// The largest amounts by which the flips of one node can raise or lower one unit through one term, largest first.
+#[derive(Debug, Default)]
 struct LargestChanges {
     capacity: usize,
     raise: Vec<f64>,
@@ -39,12 +41,35 @@ struct LargestChanges {
 }
 
 impl LargestChanges {
+    /// Room for so many of each of some nodes, all zeros.
+    fn reset(&mut self, nodes: usize, capacity: usize) {
+        self.capacity = capacity;
+        for list in [&mut self.raise, &mut self.lower] {
+            list.clear();
+            list.resize(nodes * capacity, 0.0);
+        }
+    }
+
     fn raise(&self, node: usize) -> &[f64] {
         &self.raise[node * self.capacity..][..self.capacity]
     }
 
     fn lower(&self, node: usize) -> &[f64] {
         &self.lower[node * self.capacity..][..self.capacity]
+    }
+}
+
+/// Lists of largest changes that are not in use. They are large, and the system would have to clear new memory for those of each unit.
+#[derive(Clone, Debug, Default)]
+struct Buffers(Arc<Mutex<Vec<LargestChanges>>>);
+
+impl Buffers {
+    fn take(&self) -> LargestChanges {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, used: Vec<LargestChanges>) {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(used);
     }
 }
 
@@ -216,7 +241,7 @@ pub fn first_hidden(
     let width = layer.outputs();
     let free = Decided::default();
     let reaching = network.senders(1, nodes);
-    let place = places(&reaching, graph.node_count());
+    let place = Places::of(&reaching, graph.node_count());
     let mut bounds = LayerBounds::unknown(width, nodes.len());
     // What is found for a unit is a column, and columns wait to be laid side by side: those of many nodes a few at a
     // time.
@@ -229,16 +254,19 @@ pub fn first_hidden(
                 if stopped.is_late() {
                     return Vec::new();
                 }
-                let columns: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
-                let terms = columns.iter().map(|column| largest_changes(graph, budget, &reaching, column)).collect();
+                let of_unit: Vec<_> = (0..layer.passing.terms()).map(|k| columns.unit(k * width + unit)).collect();
+                let largest = |column: &&WeightColumn| largest_changes(graph, budget, &reaching, columns, column);
+                let terms = of_unit.iter().map(largest).collect();
                 let remaining = Remaining { budget, decided: &free };
-                let changes = UnitChanges { terms, columns, graph, remaining, global: budget.global() };
+                let changes = UnitChanges { terms, columns: of_unit, graph, remaining, global: budget.global() };
                 let mut pool = Vec::new();
                 let of_node = |&m: &u32| {
-                    let row = || layer.passing.row(m as usize).map(|(n, entries)| (place[n] as usize, n, entries));
+                    let row = || layer.passing.row(m as usize).map(|(n, entries)| (place.get(n), n, entries));
                     unit_bounds(row, unperturbed.entry(m as usize, unit), &changes, &mut pool)
                 };
-                nodes.iter().take_while(|_| !stopped.was_late()).map(of_node).collect()
+                let found = nodes.iter().take_while(|_| !stopped.was_late()).map(of_node).collect();
+                columns.buffers.give_back(changes.terms);
+                found
             })
             .collect();
         for (&unit, column) in together.iter().zip(found) {
@@ -307,22 +335,28 @@ fn best_changes<'r, I: Iterator<Item = (usize, usize, &'r [f64])>>(
 }
 
 /// `ŝ_nj·` of the formula for one unit `j` and some nodes.
-fn largest_changes(graph: &Graph, budget: &Budget, nodes: &[u32], column: &WeightColumn) -> LargestChanges {
+fn largest_changes(
+    graph: &Graph,
+    budget: &Budget,
+    nodes: &[u32],
+    columns: &Columns,
+    column: &WeightColumn,
+) -> LargestChanges {
     let most = nodes.iter().map(|&n| budget.local(n as usize)).max().unwrap_or(0);
     let capacity = most.min(budget.global()).min(column.weights.len());
-    let zeros = vec![0.0; nodes.len() * capacity];
-    let mut changes = LargestChanges { capacity, lower: zeros.clone(), raise: zeros };
+    let mut changes = columns.buffers.take();
+    changes.reset(nodes.len(), capacity);
     if capacity == 0 {
         return changes;
     }
-    let mut removals = Vec::new();
+    let mut buffers = RowBuffers::default();
     let free = Decided::default();
     for (at, &n) in nodes.iter().enumerate() {
         let n = n as usize;
         let range = at * capacity..at * capacity + budget.local(n).min(capacity);
         let (raise, lower) = (&mut changes.raise[range.clone()], &mut changes.lower[range]);
         let remaining = Remaining { budget, decided: &free };
-        largest_changes_of(graph, remaining, n, column, raise, lower, &mut removals);
+        largest_changes_of(graph, remaining, n, column, raise, lower, &mut buffers);
     }
     changes
 }
@@ -332,6 +366,7 @@ fn largest_changes(graph: &Graph, budget: &Budget, nodes: &[u32], column: &Weigh
 #[derive(Clone, Debug)]
 pub struct Columns {
     units: Vec<WeightColumn>,
+    buffers: Buffers,
 }
 
 /// One column of a `W_k(1)`: what every attribute weighs in one unit.
@@ -355,12 +390,20 @@ impl Columns {
             order.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]));
             WeightColumn { weights, order }
         });
-        Columns { units: units.collect() }
+        Columns { units: units.collect(), buffers: Buffers::default() }
     }
 
     fn unit(&self, unit: usize) -> &WeightColumn {
         &self.units[unit]
     }
+}
+
+/// Buffers for the largest changes of rows.
+#[derive(Default)]
+struct RowBuffers {
+    removals: Vec<f64>,
+    /// Which attributes a row has: none between two rows.
+    present: Vec<bool>,
 }
 
 /// Raising a unit: add what weighs positively, remove what weighs negatively. Lowering: the other way round.
@@ -371,7 +414,7 @@ fn largest_changes_of(
     column: &WeightColumn,
     raise: &mut [f64],
     lower: &mut [f64],
-    removals: &mut Vec<f64>,
+    buffers: &mut RowBuffers,
 ) {
     let WeightColumn { weights, order } = column;
     if graph.normalisation().is_some() {
@@ -383,10 +426,14 @@ fn largest_changes_of(
         put(lower, &rows.menu.steps);
         return;
     }
+    let row = graph.attributes().row(node);
+    buffers.present.resize(weights.len(), false);
+    row.iter().for_each(|&d| buffers.present[d as usize] = true);
     let upward = order.iter().map(|&d| (d, weights[d as usize]));
-    fill(raise, remaining, graph.attributes(), node, upward, |d| -weights[d], removals);
+    fill(raise, remaining, row, node, upward, |d| -weights[d], buffers);
     let downward = order.iter().rev().map(|&d| (d, -weights[d as usize]));
-    fill(lower, remaining, graph.attributes(), node, downward, |d| weights[d], removals);
+    fill(lower, remaining, row, node, downward, |d| weights[d], buffers);
+    row.iter().for_each(|&d| buffers.present[d as usize] = false);
 }
 
 /// Copies a falling list into another, which is padded with zeros.
@@ -417,7 +464,7 @@ impl KnownSteps {
             let lists = steps.chunks_exact_mut((2 * capacity).max(1));
             for (column, list) in columns.units.iter().zip(lists) {
                 let (raise, lower) = list.split_at_mut(capacity);
-                largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut Vec::new());
+                largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut RowBuffers::default());
             }
             steps.into()
         };
@@ -447,7 +494,7 @@ pub fn first_hidden_in_branch(
     let locals: Vec<usize> = slice.nodes(1).iter().map(|&n| remaining.local(n)).collect();
     let capacity = locals.iter().copied().max().unwrap_or(0).min(graph.attribute_count());
     let mut bounds = LayerBounds::unknown(width, slice.nodes(2).len());
-    let (mut removals, mut pool) = (Vec::new(), Vec::new());
+    let (mut buffers, mut pool) = (RowBuffers::default(), Vec::new());
     let nodes = slice.nodes(1);
     let mut steps = Vec::new();
     if graph.normalisation().is_some() {
@@ -477,7 +524,7 @@ pub fn first_hidden_in_branch(
                     lower.copy_from_slice(&list[locals[n]..][..local]);
                     continue;
                 }
-                largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut removals);
+                largest_changes_of(graph, remaining, node as usize, column, raise, lower, &mut buffers);
             }
             terms.push(changes);
         }
@@ -497,17 +544,17 @@ pub fn first_hidden_in_branch(
 fn fill(
     list: &mut [f64],
     Remaining { budget, decided }: Remaining,
-    attributes: &Pattern,
+    row: &[u32],
     node: usize,
     additions: impl Iterator<Item = (u32, f64)>,
     removal: impl Fn(usize) -> f64,
-    removals: &mut Vec<f64>,
+    RowBuffers { removals, present }: &mut RowBuffers,
 ) {
-    let row = attributes.row(node);
-    let fixed = |d: u32| decided.fixes(budget, Flip { node: node as u32, attribute: d });
+    let may_be_fixed = !(decided.flipped.is_empty() && decided.kept.is_empty()) || budget.has_categories();
+    let fixed = |d: u32| may_be_fixed && decided.fixes(budget, Flip { node: node as u32, attribute: d });
     let additions = additions
         .take_while(|&(_, gain)| gain > 0.0 && budget.direction().adds())
-        .filter(|&(d, _)| row.binary_search(&d).is_err() && !fixed(d));
+        .filter(|&(d, _)| !present[d as usize] && !fixed(d));
     let mut length = 0;
     for (slot, (_, gain)) in list.iter_mut().zip(additions) {
         *slot = gain;

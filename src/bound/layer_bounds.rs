@@ -2,6 +2,7 @@
 
 use crate::bound::line::capped::Cap;
 use crate::problem::network::Layer;
+use crate::problem::places::Places;
 
 /// `R` and `S` of one representation, row-major over all nodes, or over those that were asked for.
 ///
@@ -22,8 +23,8 @@ pub struct LayerBounds {
     pub linear: Vec<bool>,
     /// The values that units may take, nodes × units, where some have no activation; else empty.
     pub interval: Vec<(f64, f64)>,
-    /// The row of each node; empty where every node has the row of its number.
-    pub rows: Vec<u32>,
+    /// The row of each node.
+    pub rows: Places,
 }
 
 /// `R`, `S` and the cap of one unit.
@@ -33,30 +34,17 @@ pub(super) struct UnitBounds {
     pub(super) cap: Cap,
 }
 
-/// A node without a row.
-pub(crate) const NO_ROW: u32 = u32::MAX;
-
-/// The places of some nodes of a graph in a list of them.
-pub(crate) fn places(nodes: &[u32], count: usize) -> Vec<u32> {
-    let mut places = vec![NO_ROW; count];
-    for (place, &node) in nodes.iter().enumerate() {
-        places[node as usize] = place as u32;
-    }
-    places
-}
-
 impl LayerBounds {
     /// Room for the bounds of some nodes.
     pub(super) fn unknown(width: usize, nodes: usize) -> LayerBounds {
         let count = width * nodes;
         let (lower, upper, caps) = (vec![0.0; count], vec![0.0; count], vec![Cap::default(); count]);
-        LayerBounds { width, lower, upper, caps, linear: Vec::new(), interval: Vec::new(), rows: Vec::new() }
+        LayerBounds { width, lower, upper, caps, linear: Vec::new(), interval: Vec::new(), rows: Places::Own }
     }
 
     /// Says whose bounds these are: row by row those of some nodes.
     pub(super) fn of_nodes(mut self, nodes: &[u32], count: usize) -> LayerBounds {
-        let whole = nodes.len() == count && nodes.iter().enumerate().all(|(row, &node)| row == node as usize);
-        self.rows = if whole { Vec::new() } else { places(nodes, count) };
+        self.rows = Places::of(nodes, count);
         self
     }
 
@@ -99,7 +87,7 @@ impl LayerBounds {
     /// If its bounds were not asked for.
     #[inline]
     pub(super) fn row(&self, node: usize) -> usize {
-        self.rows.get(node).map_or(node, |&row| row as usize)
+        self.rows.get(node)
     }
 
     /// `R` of a node.

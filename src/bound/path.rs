@@ -320,25 +320,14 @@ fn keep_largest(losses: &mut Vec<f64>, count: usize) -> f64 {
 }
 
 impl PathBuffers {
-    /// The weights with which the nodes of a slice reach its target: sums over all paths of the sizes of the entries.
-    /// Are they all finite? Else there is no bound. Where `rows` are normalised, they are put in order as well.
-    pub(crate) fn fill(&mut self, slice: &Slice, budget: &Budget, rows: bool) -> bool {
+    /// Cuts the slice of a node, and finds the weights with which its nodes reach the target: sums over all paths of the sizes of the
+    /// entries. Are they all finite? Else there is no bound. Where rows are normalised, they are put in order as well.
+    pub(crate) fn fill(&mut self, slice: &mut Slice, problem: &Problem, node: usize) -> bool {
+        let (budget, rows) = (problem.budget(), problem.graph().normalisation().is_some());
         let PathBuffers { weights, above, largest, order, .. } = self;
-        weights.clear();
-        weights.push(1.0);
-        let mut roundings = slice.top();
-        for l in (1..slice.top()).rev() {
-            std::mem::swap(weights, above);
-            weights.clear();
-            weights.resize(slice.nodes(l).len(), FLOOR);
-            let passing = slice.passing(l);
-            for (m, &weight) in above.iter().enumerate() {
-                for (n, entry) in passing.single_row(m) {
-                    weights[n] += weight * entry.abs();
-                }
-            }
-            roundings += passing.rows() + 1;
-        }
+        slice.cut_paths(problem.network(), node, weights, above);
+        // Every row of an operator adds to a sum at most once.
+        let roundings = slice.top() + (1..slice.top()).map(|l| slice.nodes(l + 1).len() + 1).sum::<usize>();
         for weight in weights.iter_mut() {
             *weight += error_of(roundings, *weight);
         }

@@ -23,12 +23,13 @@ use crate::problem::Problem;
 use crate::problem::budget::{Budget, Decided};
 use crate::problem::exact::{ExactProblem, ExactUnits, Sums};
 use crate::problem::flip::Flip;
-use crate::problem::forward::{Representation, forward};
+use crate::problem::forward::{Representation, forward, forward_logits, forward_of};
 use crate::problem::graph::Graph;
 use crate::problem::limits::{Clock, Watch};
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 use crate::problem::objective::Objective;
+use crate::problem::places::Places;
 use crate::problem::slice::Slice;
 
 /// A problem with what all targets share: the unperturbed forward pass, the activation bounds and the ordered
@@ -38,7 +39,9 @@ pub struct Prepared {
     problem: Problem,
     attributes: Arc<Attributes>,
     columns: Arc<Columns>,
-    unperturbed: Arc<Vec<Representation>>,
+    logits: Arc<Representation>,
+    /// Those of all nodes, made when they are first asked for on a large graph; or of what some targets depend on.
+    unperturbed: Arc<OnceLock<Vec<Representation>>>,
     sums: Arc<Sums>,
     row_sums: Arc<RowSums>,
     /// Made when it is first asked for.
@@ -49,22 +52,43 @@ pub struct Prepared {
     clock: Clock,
 }
 
+/// From so many numbers on, `Ĥ(2)` of a network with one hidden layer is not kept for all nodes.
+const LARGE: usize = 1 << 22;
+
+/// The logits of a network on a graph, and all representations unless they take too much memory.
+fn evaluated(graph: &Graph, network: &Network) -> (Arc<Representation>, Arc<OnceLock<Vec<Representation>>>) {
+    let numbers = graph.node_count().saturating_mul(network.layers()[0].outputs());
+    if network.layers().len() == 2 && numbers >= LARGE {
+        return (Arc::new(forward_logits(graph, network)), Arc::default());
+    }
+    let all = forward(graph, network);
+    let logits = all.last().cloned().unwrap_or_default();
+    (Arc::new(logits), Arc::new(OnceLock::from(all)))
+}
+
 impl Prepared {
     /// Does all the work that does not depend on a target.
     pub fn new(problem: Problem) -> Prepared {
         let (graph, network) = (problem.graph(), problem.network());
-        let unperturbed = Arc::new(forward(graph, network));
+        let (logits, unperturbed) = evaluated(graph, network);
         let attributes = Arc::new(Attributes::new(&network.layers()[0], problem.budget()));
         let columns = Arc::new(Columns::new(network, problem.budget()));
         let sums = Arc::new(Sums::new(graph.node_count()));
         let row_sums = Arc::new(RowSums::new(graph, &network.layers()[0]));
         let (paths, bounds) = Default::default();
-        Prepared { problem, attributes, columns, unperturbed, sums, row_sums, paths, bounds, clock: Clock::default() }
+        let clock = Clock::default();
+        Prepared { problem, attributes, columns, logits, unperturbed, sums, row_sums, paths, bounds, clock }
     }
 
     /// The same problem under another global budget; what does not depend on it is shared.
     pub fn at_global(&self, global: usize) -> Prepared {
-        Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), ..self.clone() }
+        // What some targets depend on does not do for all nodes.
+        let whole = |known: &Vec<Representation>| known[0].rows == Places::Own;
+        let unperturbed = match self.unperturbed.get().is_none_or(whole) {
+            true => Arc::clone(&self.unperturbed),
+            false => Arc::default(),
+        };
+        Prepared { problem: self.problem.at_global(global), bounds: Arc::default(), unperturbed, ..self.clone() }
     }
 
     /// The same problem, whose activation bounds are not tightened any more after the deadline.
@@ -83,8 +107,21 @@ impl Prepared {
         needed.reverse();
         needed.truncate(self.network().depth() - 2);
         let stopped = Watch::new(Clock { deadline: None, stop: clock.stop.clone() });
-        let bounds = self.bound_activations(&needed, clock, &stopped).map_or_else(OnceLock::new, OnceLock::from);
-        Prepared { bounds: Arc::new(bounds), ..self.clone() }
+        let mut some = self.clone();
+        // Nobody has asked for those of all nodes, which take much memory.
+        if self.unperturbed.get().is_none()
+            && let [hidden] = needed.as_slice()
+        {
+            let mut targets: Vec<u32> = targets.iter().map(|&target| target as u32).collect();
+            targets.sort_unstable();
+            targets.dedup();
+            let found = forward_of(self.graph(), self.network(), &self.logits, hidden, &targets);
+            some.unperturbed = Arc::new(OnceLock::from(found));
+        }
+        match some.bound_activations(&needed, clock, &stopped) {
+            Some(bounds) => Prepared { bounds: Arc::new(OnceLock::from(bounds)), ..some },
+            None => Prepared { bounds: Arc::default(), ..self.clone() },
+        }
     }
 
     /// The flips that are still open once some are fixed.
@@ -106,7 +143,7 @@ impl Prepared {
         workspace: &'a mut Workspace,
     ) -> impl Iterator<Item = Enclosure> + use<'a> {
         let Workspace { evaluator, slice, .. } = workspace;
-        evaluator.logits(&self.problem, &self.unperturbed, slice, flips)
+        evaluator.logits(&self.problem, self.unperturbed(), slice, flips)
     }
 
     /// Points the workspace at a target: its slice is cut, and what was known of the last target is forgotten.
@@ -127,7 +164,7 @@ impl Prepared {
         for (nodes, l) in needed.iter().zip(2..) {
             let bounds = if l == 2 {
                 let (graph, network, budget) = (self.graph(), self.network(), self.budget());
-                let unperturbed = &self.unperturbed[0];
+                let unperturbed = &self.unperturbed()[0];
                 activation::first_hidden(graph, network, budget, &self.columns, stopped, unperturbed, nodes)
             } else {
                 let propagated = activation::propagate(&self.network().layers()[l - 2], nodes, &found[l - 3]);
@@ -168,10 +205,10 @@ impl Prepared {
             }
             workspace.slice.cut(self.network(), l, nodes[row] as usize);
             workspace.selection.forget();
-            workspace.hidden.load(&workspace.slice, &self.unperturbed[0], &below[0]);
+            workspace.hidden.load(&workspace.slice, &self.unperturbed()[0], &below[0]);
             let nested = below.get(1).filter(|_| flips).map(|third| {
                 let Workspace { slice, hidden, .. } = &*workspace;
-                Arc::new(Nested::new(self.network(), slice, hidden, &self.unperturbed[1], third))
+                Arc::new(Nested::new(self.network(), slice, hidden, &self.unperturbed()[1], third))
             });
             for unit in 0..width {
                 if lower[unit] >= 0.0 || upper[unit] <= 0.0 || late.is_late() {
@@ -198,7 +235,8 @@ impl Prepared {
                     }
                 }
                 if l == 3 && flips && lower[unit] < 0.0 && upper[unit] > 0.0 {
-                    caps[unit] = self.nested_cap(unit, self.unperturbed[1].entry(nodes[row] as usize, unit), workspace);
+                    caps[unit] =
+                        self.nested_cap(unit, self.unperturbed()[1].entry(nodes[row] as usize, unit), workspace);
                 }
             }
         });
@@ -259,8 +297,8 @@ impl Prepared {
         let third = bounds.get(1).filter(|_| flips && slice.top() > 3)?;
         let made = || {
             let mut hidden = Hidden::default();
-            hidden.load(slice, &self.unperturbed[0], &bounds[0]);
-            Arc::new(Nested::new(self.network(), slice, &hidden, &self.unperturbed[1], third))
+            hidden.load(slice, &self.unperturbed()[0], &bounds[0]);
+            Arc::new(Nested::new(self.network(), slice, &hidden, &self.unperturbed()[1], third))
         };
         Some(Arc::clone(nested.get_or_insert_with(made)))
     }
@@ -309,15 +347,19 @@ impl Prepared {
         })
     }
 
-    /// `Ĥ(2) … Ĥ(L)` without perturbation.
+    /// `Ĥ(2) … Ĥ(L)` without perturbation: of all nodes, or of those that the targets depend on.
     pub fn unperturbed(&self) -> &[Representation] {
-        &self.unperturbed
+        self.unperturbed.get_or_init(|| in_own_pool(|| forward(self.graph(), self.network())))
+    }
+
+    /// The logits of all nodes without perturbation.
+    pub fn unperturbed_logits(&self) -> &Representation {
+        &self.logits
     }
 
     /// The class with the largest exact logit; the smallest number among equals.
     pub fn predicted(&self, node: usize) -> usize {
-        let logits = &self.unperturbed[self.network().depth() - 2];
-        logits.clear_maximum(node).unwrap_or_else(|| {
+        self.logits.clear_maximum(node).unwrap_or_else(|| {
             let mut slice = Slice::default();
             slice.cut(self.network(), self.network().depth(), node);
             let mut units = ExactUnits::default();
@@ -380,11 +422,10 @@ impl Prepared {
         self.prepare_paths();
         let paths = self.paths.get()?.as_ref()?;
         let Workspace { slice, reached, .. } = workspace;
-        slice.cut(self.network(), self.network().depth(), node);
-        if !reached.fill(slice, self.budget(), self.graph().normalisation().is_some()) {
+        if !reached.fill(slice, &self.problem, node) {
             return None;
         }
-        let logits = &self.unperturbed[self.network().depth() - 2];
+        let logits = &*self.logits;
         let lower = |&class: &usize| {
             let bound = paths.lower(&self.problem, slice, logits, reference, class, reached);
             // A comparison with NaN is false: nothing is known.
@@ -400,7 +441,7 @@ impl Prepared {
 
     fn evaluate_with(&self, workspace: &mut Workspace, relaxation: Relaxation, bounds: &[LayerBounds]) -> Enclosure {
         let Workspace { slice, backward, relaxed, .. } = workspace;
-        let unperturbed = &self.unperturbed[0];
+        let unperturbed = &self.unperturbed()[0];
         match (relaxation, bounds.first()) {
             (Relaxation::Anchored, Some(bounds)) if slice.top() > 2 => {
                 relaxed.anchored(backward, slice, unperturbed, bounds);
@@ -427,7 +468,7 @@ impl Prepared {
         if watch.is_late() {
             return Enclosure { value: f64::NEG_INFINITY, error: 0.0 };
         }
-        let width = self.unperturbed[0].width;
+        let width = self.network().layers()[0].outputs();
         *loss_error = if self.graph().normalisation().is_some() {
             relaxed.spread(slice, width, self.attributes.largest_norm(), slopes) * self.row_error(slice)
         } else {

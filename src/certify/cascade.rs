@@ -82,6 +82,10 @@ impl Certifier {
         }
         let lower = self.prepared.paths(target.node, target.reference, others, workspace)?;
         let robust = self.robust_by_paths(target, others, &lower, workspace);
+        if self.settings.deployed.is_some() {
+            // Its own errors are those of the slice with its operators.
+            workspace.slice.cut(self.network(), self.network().depth(), target.node);
+        }
         let mut result = self.deploy_by_far(robust, self.margin_errors(target, others), workspace)?;
         if self.settings.proofs {
             self.prove_paths(&mut result, target, others, workspace);
@@ -221,7 +225,7 @@ impl Certifier {
 
     /// A node that is robust by path bounds: nothing else is evaluated.
     fn robust_by_paths(&self, target: Target, others: &[usize], lower: &[f64], workspace: &Workspace) -> NodeResult {
-        let logits = &self.unperturbed()[self.network().depth() - 2];
+        let logits = self.prepared.unperturbed_logits();
         let reference = logits.entry(target.node, target.reference);
         let margin = |(&class, &lower): (&usize, &f64)| {
             let upper = difference(reference, logits.entry(target.node, class)).upper();

@@ -91,7 +91,7 @@ impl Certifier {
         errors: &[f64],
         own: impl Fn(&[usize]) -> Vec<f64>,
     ) -> bool {
-        let logits = &self.unperturbed()[self.network().depth() - 2];
+        let logits = self.prepared.unperturbed_logits();
         let (node, y) = (result.node, result.predicted);
         let margin = |class: usize| difference(logits.entry(node, y), logits.entry(node, class)).lower();
         let known = |class: usize| {

@@ -26,7 +26,7 @@ pub fn broken(prepared: &Prepared, nodes: &[(usize, usize)], flips: &[Flip]) -> 
 
 /// Does a perturbation break this node?
 pub fn breaks(prepared: &Prepared, node: usize, reference: usize, flips: &[Flip], workspace: &mut Workspace) -> bool {
-    let last = &prepared.unperturbed()[prepared.network().depth() - 2];
+    let last = prepared.unperturbed_logits();
     let logits: Vec<Enclosure> = if flips.is_empty() {
         (0..prepared.network().class_count()).map(|class| last.entry(node, class)).collect()
     } else {

@@ -220,7 +220,8 @@ fn classes(
             Some(bounds) => relaxed.anchored(backward, slice, &prepared.unperturbed()[0], bounds),
             None => relaxed.paper(backward, slice, &prepared.unperturbed()[0], None),
         }
-        let error = relaxed.spread(slice, prepared.unperturbed()[0].width, prepared.attributes().norm(0), slopes);
+        let error =
+            relaxed.spread(slice, prepared.network().layers()[0].outputs(), prepared.attributes().norm(0), slopes);
         let Some(scale) = ShareScale::new(relaxed.base.close().lower(), error) else { return false };
         visit(slice.nodes(1), slopes, scale);
     }

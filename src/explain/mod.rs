@@ -147,7 +147,7 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
     let result = sound(certifier.certify_node(node, &mut workspace));
     let seconds = start.elapsed().as_secs_f64();
     let reference = result.reference;
-    let logits = certifier.unperturbed().last().map_or(&[][..], |logits| logits.row(node));
+    let logits = certifier.prepared().unperturbed_logits().row(node);
     let mut bound =
         |class, relaxation| certifier.prepared().pair_bound(node, reference, class, relaxation, &mut workspace).lower();
     let classes = result

@@ -19,6 +19,7 @@ pub mod operator;
 pub(crate) mod pace;
 pub mod partition;
 pub mod passing;
+pub mod places;
 pub mod polynomial;
 pub mod ranges;
 pub mod rows;

@@ -275,6 +275,14 @@ impl Network {
     /// The nodes whose representation `l` some nodes of representation `l + 1` depend on, in rising order.
     pub fn senders(&self, l: usize, nodes: &[u32]) -> Vec<u32> {
         let passing = &self.layers[l - 1].passing;
+        let entries: usize = nodes.iter().map(|&m| passing.row_length(m as usize)).sum();
+        if entries < passing.nodes() / 8 {
+            let senders = nodes.iter().flat_map(|&m| passing.row(m as usize)).map(|(n, _)| n as u32);
+            let mut senders: Vec<u32> = senders.collect();
+            senders.sort_unstable();
+            senders.dedup();
+            return senders;
+        }
         let mut sends = vec![false; passing.nodes()];
         for &m in nodes {
             for (n, _) in passing.row(m as usize) {

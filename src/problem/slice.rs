@@ -4,8 +4,10 @@
 //! `A(top−1) … A(l)`: `{t}` for `l = top`, and going down, the columns used by the rows above. With one matrix for all
 //! layers this is `N_{top−l}(t)` of the paper.
 
+use crate::number::rounding::FLOOR;
 use crate::problem::flip::Flip;
 use crate::problem::network::Network;
+use crate::problem::places::Numbering;
 
 /// The message passing of one layer inside a slice, in CSR form over local node numbers.
 #[derive(Clone, Debug, Default)]
@@ -77,31 +79,21 @@ pub struct Slice {
     passing: Vec<LocalMatrix>,
     /// `A(1)` by columns.
     reaching: LocalMatrix,
-    /// Global node → local number, valid where `stamp` matches.
-    position: Vec<u32>,
-    stamp: Vec<u32>,
-    now: u32,
+    /// Local numbers of the nodes of the level that was cut last.
+    numbers: Numbering,
 }
 
 impl Slice {
     /// Cuts out what representation `top` (`2 … L`) of `target` depends on (docs/math.md (1.4)).
     pub fn cut(&mut self, network: &Network, top: usize, target: usize) {
         let n = network.node_count();
-        if self.position.len() != n {
-            self.position = vec![0; n];
-            self.stamp = vec![0; n];
-            self.now = 0;
-        }
         self.top = top;
         self.nodes.resize_with(top.max(self.nodes.len()), Vec::new);
         self.passing.resize_with((top - 1).max(self.passing.len()), LocalMatrix::default);
         self.nodes[top - 1].clear();
         self.nodes[top - 1].push(target as u32);
         for l in (1..top).rev() {
-            self.now = self.now.checked_add(1).unwrap_or_else(|| {
-                self.stamp.fill(0);
-                1
-            });
+            self.numbers.begin(n);
             let matrix = &network.layers()[l - 1].passing;
             let (below, above) = self.nodes.split_at_mut(l);
             let (columns, rows) = (&mut below[l - 1], &above[0]);
@@ -114,18 +106,50 @@ impl Slice {
             local.terms = matrix.terms();
             for &m in rows {
                 for (slot, values) in matrix.row(m as usize) {
-                    if self.stamp[slot] != self.now {
-                        self.stamp[slot] = self.now;
-                        self.position[slot] = columns.len() as u32;
+                    let (number, is_new) = self.numbers.number(slot as u32);
+                    if is_new {
                         columns.push(slot as u32);
                     }
-                    local.columns.push(self.position[slot]);
+                    local.columns.push(number);
                     local.values.extend_from_slice(values);
                 }
                 local.offsets.push(local.columns.len() as u32);
             }
         }
         self.reaching.transpose(&self.passing[0], self.nodes[0].len());
+    }
+
+    /// The nodes of the slice of a target's logits without the operators between them, in the same order. With what weight each node of
+    /// representation 1 reaches the target: the sum over all paths of the sizes of the entries. Every layer has one term.
+    pub(crate) fn cut_paths(&mut self, network: &Network, target: usize, weights: &mut Vec<f64>, above: &mut Vec<f64>) {
+        let (n, top) = (network.node_count(), network.depth());
+        self.top = top;
+        self.nodes.resize_with(top.max(self.nodes.len()), Vec::new);
+        // Whoever asks for operators all the same is not to get those of another target.
+        self.passing.iter_mut().chain([&mut self.reaching]).for_each(|matrix| matrix.offsets.clear());
+        self.nodes[top - 1].clear();
+        self.nodes[top - 1].push(target as u32);
+        weights.clear();
+        weights.push(1.0);
+        for l in (1..top).rev() {
+            self.numbers.begin(n);
+            std::mem::swap(weights, above);
+            weights.clear();
+            let (below, rows) = self.nodes.split_at_mut(l);
+            let (columns, rows) = (&mut below[l - 1], &rows[0]);
+            columns.clear();
+            for (&m, &weight) in rows.iter().zip(above.iter()) {
+                let (senders, entries) = network.layers()[l - 1].passing.single_row(m as usize);
+                for (&sender, &entry) in senders.iter().zip(entries) {
+                    let (number, is_new) = self.numbers.number(sender);
+                    if is_new {
+                        columns.push(sender);
+                        weights.push(FLOOR);
+                    }
+                    weights[number as usize] += weight * entry.abs();
+                }
+            }
+        }
     }
 
     /// The representation that the target is looked at in: `L` for logits.
@@ -157,8 +181,8 @@ impl Slice {
 
     /// The local number of a node in representation 1, if it is there.
     pub fn position(&self, node: u32) -> Option<usize> {
-        // The last level stamped is representation 1.
-        (self.stamp[node as usize] == self.now).then(|| self.position[node as usize] as usize)
+        // The last level that was cut is representation 1.
+        self.numbers.get(node).map(|number| number as usize)
     }
 
     /// The rows of `A(1)` that a flip changes, as in [`reaching`](Self::reaching): none if its node is not in the

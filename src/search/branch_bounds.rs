@@ -11,6 +11,7 @@ use crate::bound::line::envelope::ListedBudgets;
 use crate::bound::mixture::Multipliers;
 use crate::bound::workspace::Workspace;
 use crate::problem::budget::Decided;
+use crate::problem::places::Places;
 
 use super::pair_search::{BranchBounds, PairSearch};
 use super::tree::Branch;
@@ -82,7 +83,7 @@ pub(super) fn anchor(search: &mut PairSearch, branch: &Branch) -> Option<bool> {
             caps: Vec::new(),
             linear: hidden.linear.clone(),
             interval,
-            rows: Vec::new(),
+            rows: Places::Own,
         };
         for &(unit, assumption) in &branch.units {
             cut(&mut first, unit, assumption == Assumption::Active);

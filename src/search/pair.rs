@@ -152,7 +152,7 @@ impl<'a> Pairs<'a> {
         minimizing: bool,
         workspace: &mut Workspace,
     ) -> Pairs<'a> {
-        let logits = &prepared.unperturbed()[prepared.network().depth() - 2];
+        let logits = prepared.unperturbed_logits();
         let mut pairs =
             Pairs { prepared, reference, minimizing, listed: false, pairs: Vec::with_capacity(others.len()) };
         for &class in others {

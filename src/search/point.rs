@@ -10,6 +10,7 @@ use crate::problem::budget::Decided;
 use crate::problem::evaluator::Evaluator;
 use crate::problem::flip::Flip;
 use crate::problem::objective::Objective;
+use crate::problem::places::Places;
 use crate::problem::slice::Slice;
 
 use super::layered::master::LayeredMaster;
@@ -80,7 +81,7 @@ pub(super) fn bounds_in(prepared: &Prepared, slice: &Slice) -> Vec<LayerBounds> 
             caps: Vec::new(),
             linear,
             interval: Vec::new(),
-            rows: Vec::new(),
+            rows: Places::Own,
         }
     });
     layers.collect()

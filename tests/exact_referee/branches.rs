@@ -12,7 +12,7 @@ use super::number::{Exact, at_least, at_most, smallest};
 use super::plain::{bushy, lossy};
 use super::player::{
     Assumption, Attributes, Backward, Bound, Certifier, Decided, Evaluator, Flip, Hidden, LayerBounds, ListedBudgets,
-    Located, Relaxed, SearchSpace, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch,
+    Located, Places, Relaxed, SearchSpace, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch,
     propagate_in_slice,
 };
 use super::prices::any_prices;
@@ -158,7 +158,7 @@ impl Setting<'_> {
             caps: Vec::new(),
             linear: Vec::new(),
             interval: Vec::new(),
-            rows: Vec::new(),
+            rows: Places::Own,
         }];
         for layer in 2..self.case.network.depth() - 1 {
             let below = &bounds[layer - 2];

@@ -13,6 +13,7 @@ pub use gcnproof::internals::number::rounding::{Enclosure, error_of};
 pub use gcnproof::internals::problem::budget::Decided;
 pub use gcnproof::internals::problem::evaluator::Evaluator;
 pub use gcnproof::internals::problem::matrix::PatternRows;
+pub use gcnproof::internals::problem::places::Places;
 pub use gcnproof::internals::problem::slice::Slice;
 pub use gcnproof::{
     Bound, Budget, Certifier, Direction, Effort, Flip, Graph, Limits, Margin, Network, NodeResult, Operator, Problem,

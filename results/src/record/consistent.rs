@@ -5,12 +5,16 @@ use gcnproof::internals::certify::verdict::Verdict;
 use gcnproof::{Grounded, Grounds};
 
 use crate::record::collective::CollectiveRecord;
+use crate::record::kept::Kept;
 use crate::record::node::{Record, Tabled};
 use crate::record::radius::RadiusRow;
 use crate::record::{MarginRecord, TableRecord};
 
 /// A row of results that can tell whether its columns agree.
-pub trait Row {
+pub trait Row: Sized {
+    /// The form in which rows wait in memory.
+    type Kept: Send + From<Self>;
+
     /// Are its columns consistent, and the steps that it was made of?
     ///
     /// # Errors
@@ -91,6 +95,8 @@ impl<A: Tabled> Record<A> {
 }
 
 impl<A: Tabled> Row for Record<A> {
+    type Kept = Kept<A>;
+
     fn check(&self) -> Result<(), Contradiction> {
         if let Some(contradiction) = &self.contradiction {
             return Err(contradiction.clone());
@@ -102,6 +108,8 @@ impl<A: Tabled> Row for Record<A> {
 
 /// What is certified must be below what is attacked, and a witness as long as it is said to be.
 impl<A: Tabled> Row for RadiusRow<A> {
+    type Kept = Self;
+
     fn check(&self) -> Result<(), Contradiction> {
         if let Some(contradiction) = &self.contradiction {
             return Err(contradiction.clone());
@@ -124,6 +132,8 @@ impl<A: Tabled> Row for RadiusRow<A> {
 }
 
 impl Row for CollectiveRecord {
+    type Kept = Self;
+
     fn check(&self) -> Result<(), Contradiction> {
         if let Some(contradiction) = &self.contradiction {
             return Err(contradiction.clone());
@@ -157,6 +167,8 @@ impl Row for CollectiveRecord {
 
 /// Averages over nodes: nothing in it follows from anything else.
 impl Row for TableRecord {
+    type Kept = Self;
+
     fn check(&self) -> Result<(), Contradiction> {
         Ok(())
     }

@@ -9,6 +9,7 @@ pub mod edges;
 mod fields;
 mod flips;
 pub mod joint;
+pub mod kept;
 pub mod node;
 pub mod node_set;
 mod options;

@@ -185,6 +185,8 @@ pub fn from_key(key: u64) -> (u64, u64) {
 
 /// Numbers of independent solvers: the laboratory compares them, and says what it finds.
 impl Row for PairRecord {
+    type Kept = Self;
+
     fn check(&self) -> Result<(), Contradiction> {
         Ok(())
     }
