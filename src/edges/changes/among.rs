@@ -301,7 +301,7 @@ impl<'a> Among<'a> {
                 }
             }
             units.resize(nodes.len(), Ends::default());
-            let reached = |u: usize| (place[u] < below).then_some(place[u] * terms * width);
+            let reached = |u: usize| (place[u] < below).then(|| place[u] * terms * width);
             let along = floats.along(layer);
             let flow = floats.terms[layer][along].flow;
             for (&node, unit) in nodes.iter().zip(units.iter_mut()) {
