@@ -3,7 +3,7 @@
 
 use crate::edges::changes::menu::EdgeFlip;
 use crate::edges::changes::sets::Head;
-use crate::edges::changes::trial::{Floats, Flow, Trial, share};
+use crate::edges::changes::trial::{Floats, Flow, Trial, share, work};
 use crate::problem::pace::Pace;
 
 /// All numbers between two.
@@ -113,12 +113,6 @@ impl Ranges {
             }
         }
     }
-}
-
-/// Multiplications of a trial, about.
-fn work(floats: &Floats) -> usize {
-    let of = |layer: usize| 8 * floats.width(layer) * floats.stack.network.layers()[layer].inputs();
-    (0..floats.terms.len()).map(of).sum()
 }
 
 /// What is known of changes beside others.
@@ -334,7 +328,7 @@ impl Beside<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{Known, beside};
     use crate::edges::budget::{Edge, EdgeBudget, EdgeKind};
     use crate::edges::changes::menu::{ChangeMenu, ChangePath, Setting};
@@ -352,8 +346,8 @@ mod tests {
         DMatrix::from_fn(rows, columns, |_, _| (random.below(41) as f64 - 20.0) / 16.0)
     }
 
-    /// Two graphs, the second with seven to nine nodes, and a network with so many hidden layers.
-    fn problem(random: &mut Stream) -> EdgeProblem {
+    /// Two graphs, the second with seven to nine nodes, and a network with one to three hidden layers.
+    pub(crate) fn problem(random: &mut Stream, global: usize, local: usize) -> EdgeProblem {
         let nodes = 9 + random.below(3);
         let dense = 10 + random.below(50);
         let mut edges = vec![(0, 1)];
@@ -385,7 +379,7 @@ mod tests {
         let terms = [Term { operator: readout, weight: matrix(random, inputs, 3) }];
         layers.push(Layer::of_terms(&graph, &terms, &[0.0; 3], Vec::new()).unwrap());
         let kind = [EdgeKind::Change, EdgeKind::Insert, EdgeKind::Remove][random.below(3)];
-        let budget = EdgeBudget::uniform(&graph, 2, 1 + random.below(2)).kind(kind).keep_one(random.below(2) == 0);
+        let budget = EdgeBudget::uniform(&graph, global, local).kind(kind).keep_one(random.below(2) == 0);
         EdgeProblem::new(graph, Network::new(layers).unwrap(), budget).unwrap()
     }
 
@@ -393,7 +387,9 @@ mod tests {
     fn no_change_does_more_beside_another_than_the_bound_says() {
         let (mut pairs, mut tight, mut quickly) = (0, 0, 0);
         for seed in 0..400 {
-            let problem = problem(&mut Stream::new(seed));
+            let random = &mut Stream::new(seed);
+            let local = 1 + random.below(2);
+            let problem = problem(random, 2, local);
             let Some(stack) = problem.stack() else { continue };
             let (path, pace) = (ChangePath::default(), Pace::endless());
             let menu = ChangeMenu::new(Setting::new(stack, problem.budget(), 1), 1, &path, &pace).unwrap();

@@ -20,6 +20,9 @@ const MANY: usize = 200;
 /// No further start after this share of the time.
 const SHARE: f64 = 0.6;
 
+/// The same where bounds decide most of what is left (docs/math.md §24.8).
+const SHARE_BEFORE_BOUNDS: f64 = 0.1;
+
 /// Classes that are started again: those with the smallest margins.
 const CLASSES: usize = 3;
 
@@ -79,12 +82,16 @@ impl<'a> Climb<'a> {
             0..MANY => STARTS,
             _ => MANY_STARTS,
         };
+        let budget = self.whole.setting.budget;
+        let mut nodes = self.whole.setting.stack.graph.nodes_of(self.whole.target as usize);
+        let bounded = self.whole.budget > 2 && nodes.all(|node| budget.local(node) <= 1);
+        let share = if bounded { SHARE_BEFORE_BOUNDS } else { SHARE };
         let mut climb = || -> Result<(), End> {
             for at in 0..self.others.len() {
                 self.from(at, Vec::new())?;
             }
             for _ in 1..starts {
-                if self.pace.share() > SHARE {
+                if self.pace.share() > share {
                     break;
                 }
                 let mut order: Vec<usize> = (0..self.others.len()).collect();

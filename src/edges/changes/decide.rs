@@ -4,12 +4,15 @@ use crate::certify::minimal::minimal;
 use crate::certify::settings::Effort;
 use crate::certify::verdict::Margin;
 use crate::edges::budget::{Edge, EdgeBudget};
+use crate::edges::changes::beam::beam;
 use crate::edges::changes::carried::Carried;
 use crate::edges::changes::climb::Climb;
+use crate::edges::changes::matchings::Matchings;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
 use crate::edges::changes::pairs::{Outcome, Pairs};
 use crate::edges::changes::search::{Beam, ChangeJudge, ChangeSearch, margin};
+use crate::edges::changes::sets::Head;
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
 use crate::edges::judge::Attack;
@@ -114,6 +117,7 @@ pub(crate) fn decide(asked: &Asked) -> ChangeDecision {
         }
         if course.attack.is_none() && budget.global() > 1 {
             by_pairs(asked, setting, reference, &mut known, &mut course);
+            by_matchings(asked, setting, reference, &mut known, &mut course);
         }
         let open = known.iter().any(|pair| pair.open);
         if course.attack.is_none() && budget.global() > 1 && open {
@@ -180,6 +184,9 @@ fn by_singles(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [K
     }
     if matches!(asked.effort, Effort::Complete(_)) && stack.graph.batch().is_some() {
         by_climbing(asked, menu, reference, known, course);
+        if course.attack.is_none() && budget.global() > 2 {
+            by_beam(asked, reference, &margins, known, course);
+        }
         return;
     }
     let mut order: Vec<usize> = (0..known.len()).collect();
@@ -222,6 +229,31 @@ fn by_pairs(asked: &Asked, setting: Setting, reference: usize, known: &mut [Know
     }
 }
 
+/// Three or more changes of a whole graph, at most one at every node, by what each does among the others.
+fn by_matchings(asked: &Asked, setting: Setting, reference: usize, known: &mut [Known], course: &mut Course) {
+    if !matches!(asked.effort, Effort::Complete(_)) || asked.budget.global() < 3 {
+        return;
+    }
+    let start = ChangePath::default();
+    let Some(menu) = ChangeMenu::new(setting, asked.node, &start, asked.pace).filter(|menu| !menu.is_listed()) else {
+        return;
+    };
+    let others: Vec<usize> = known.iter().map(|pair| pair.margin.class).collect();
+    let Some(mut matchings) = Matchings::new(&menu, reference, &others, asked.pace) else { return };
+    let outcome = matchings.decide(&menu.flips);
+    course.visited += matchings.visited;
+    match outcome {
+        Outcome::Robust(lower) => {
+            for (pair, lower) in known.iter_mut().zip(lower) {
+                (pair.open, pair.listed, pair.margin.lower) = (false, true, lower);
+                pair.tree = (setting.listed > 0 && menu.sets() <= PROVED).then(|| vec![Step::Listed]);
+            }
+        }
+        Outcome::Attacked(class, attack) => course.attack = Some((class, attack)),
+        Outcome::Late => course.limit = true,
+    }
+}
+
 /// Several changes of a whole graph, by slopes and swaps.
 fn by_climbing(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [Known], course: &mut Course) {
     let setting = Setting::new(asked.stack, asked.budget, asked.listed);
@@ -240,6 +272,32 @@ fn by_climbing(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [
                 course.attack = Some((class, attack));
                 return;
             }
+        }
+    }
+}
+
+/// Three or more changes of a whole graph, by a beam search over those that take most by themselves. `singles` are their margins by class, ascending.
+fn by_beam(
+    asked: &Asked,
+    reference: usize,
+    singles: &[Vec<(EdgeFlip, f64)>],
+    known: &mut [Known],
+    course: &mut Course,
+) {
+    let setting = Setting::new(asked.stack, asked.budget, asked.listed);
+    let start = ChangePath::default();
+    let whole = ChangeMenu::bare(setting, asked.node, &start);
+    let base: Vec<Span> = asked.stack.spans(asked.node, &[]);
+    for (pair, singles) in known.iter_mut().zip(singles) {
+        let class = pair.margin.class;
+        let head = Head::new(&whole, reference, class);
+        let Some(set) = beam(&whole, &head, margin(&base, reference, class).lo, singles, asked.pace) else { continue };
+        let edges = whole.with(&set);
+        let judge = ChangeJudge { setting, target: asked.node, reference, other: class };
+        if let Some(attack) = judge.attack(&edges, judge.margin(&edges)) {
+            pair.margin.upper = pair.margin.upper.min(attack.upper);
+            course.attack = Some((class, attack));
+            return;
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::edges::changes::stack::Stack;
 const DEEPEST: usize = 3;
 
 /// Not below what products lose that are too small for a float, all of a sum together.
-const TINY: f64 = 1e-300;
+pub(crate) const TINY: f64 = 1e-300;
 
 /// How messages of a term run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub(crate) struct Floats<'a> {
     /// Pre-activations, by layer, node and unit.
     pub(crate) sums: Vec<Vec<f64>>,
     /// Not below what messages of the first layer are off.
-    off: f64,
+    pub(crate) off: f64,
 }
 
 /// What one change does.
@@ -250,6 +250,24 @@ impl<'a> Floats<'a> {
         Trial { levels }
     }
 
+    /// The largest sum of absolute weights of an output of a layer.
+    pub(crate) fn norm(&self, layer: usize) -> f64 {
+        let of = &self.stack.network.layers()[layer];
+        let (inputs, outputs) = (of.inputs(), of.outputs());
+        let column = |at: usize| {
+            let rows = at / outputs * inputs..(at / outputs + 1) * inputs;
+            rows.map(|row| of.weight.row(row)[at % outputs].abs()).sum::<f64>()
+        };
+        (0..self.terms[layer].len() * outputs).map(column).fold(0.0, f64::max)
+    }
+
+    /// The largest absolute value of a bias of a layer.
+    pub(crate) fn largest_bias(&self, layer: usize) -> f64 {
+        let of = &self.stack.network.layers()[layer];
+        let bias = (0..self.rows.len()).flat_map(|node| of.bias.row(node + self.first as usize));
+        bias.fold(0.0f64, |most, b| most.max(b.abs()))
+    }
+
     /// Not below the rounding error of a bound of `beside.rs` or `sets.rs`, for heads whose weights sum to this and so many changes; `largest` is the largest
     /// message of each layer that was seen.
     ///
@@ -262,17 +280,11 @@ impl<'a> Floats<'a> {
         let (mut off, mut size, mut change_off, mut change) = (0.0, 0.0, 0.0, 0.0);
         for (layer, terms) in self.terms.iter().enumerate() {
             let of = &self.stack.network.layers()[layer];
-            let (inputs, outputs) = (of.inputs(), of.outputs());
+            let inputs = of.inputs();
             let entries: f64 =
                 terms.iter().map(|term| term.own.abs() + if term.flow == Flow::Own { 0.0 } else { most }).sum();
             let count = unit * (2.0 * inputs as f64 + terms.len() as f64 * (most + 4.0) + 16.0);
-            let column = |at: usize| {
-                let rows = at / outputs * inputs..(at / outputs + 1) * inputs;
-                rows.map(|row| of.weight.row(row)[at % outputs].abs()).sum::<f64>()
-            };
-            let norm = (0..terms.len() * outputs).map(column).fold(0.0, f64::max);
-            let bias = (0..self.rows.len()).flat_map(|node| of.bias.row(node + self.first as usize));
-            let bias = bias.fold(0.0f64, |most, b| most.max(b.abs()));
+            let (norm, bias) = (self.norm(layer), self.largest_bias(layer));
             let (below_off, below, below_change_off, below_change) = (off, size, change_off, change);
             let sent_off = TINY + if layer == 0 { self.off } else { norm * (below_off + count * below) };
             size = bias + entries * largest[layer];
@@ -292,4 +304,10 @@ impl<'a> Floats<'a> {
         let width = self.terms.len().checked_sub(1).map_or(0, |layer| self.width(layer)) as f64;
         2.0 * head * nodes * (change_off + unit * (nodes * width + 16.0) * change) + TINY
     }
+}
+
+/// Multiplications of a trial, about.
+pub(crate) fn work(floats: &Floats) -> usize {
+    let of = |layer: usize| 8 * floats.width(layer) * floats.stack.network.layers()[layer].inputs();
+    (0..floats.terms.len()).map(of).sum()
 }
