@@ -148,7 +148,7 @@ impl Array {
 
     /// Is it stored in C order, the lowest byte of each element first?
     fn is_plain(&self) -> bool {
-        !self.header.big_endian && !(self.header.fortran && self.shape().len() > 1)
+        !(self.header.big_endian || self.header.fortran && self.shape().len() > 1)
     }
 
     /// The names in C order: unicode, bytes, or integers spelt in decimal.

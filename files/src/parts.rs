@@ -533,11 +533,9 @@ mod tests {
         for round in 0..4000 {
             let rows = 1 + round % 6;
             let mut entries = vec![vec![false; rows]; rows];
-            for i in 0..rows {
-                for j in 0..=i {
-                    entries[i][j] = bit(4);
-                    entries[j][i] = entries[i][j];
-                }
+            for (i, j) in (0..rows).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                entries[i][j] = bit(4);
+                entries[j][i] = entries[i][j];
             }
             if bit(4) {
                 let (i, j) = (round % rows, round / 7 % rows);
