@@ -1,8 +1,9 @@
 //! Benchmark: the certifier against the textbook form of the same bound, in the same run and with the same threads.
 //!
 //! Textbook: per target and class the dense Δ by one matrix product, then a full selection over all entries, then the
-//! selected flips on the network. It gets the activation bounds for free. Ours: bounds, both certificates, witnesses and
-//! local search, everything. `GCNPROOF_DATA` names a folder with the graphs and models; without it, Cora is measured.
+//! selected flips on the network. It gets the activation bounds for free. Ours: bounds, both certificates, witnesses
+//! and local search, everything. `GCNPROOF_DATA` names a folder with the graphs and models; without it, Cora is
+//! measured.
 #![allow(missing_docs)]
 
 use std::hint::black_box;

@@ -1,4 +1,5 @@
-//! Writes a proof of every verdict on some nodes of Cora, and lets the checker judge it. The checker shares no code with the certifier.
+//! Writes a proof of every verdict on some nodes of Cora, and lets the checker judge it. The checker shares no code
+//! with the certifier.
 //!
 //! `cargo run --release --example proofs`
 

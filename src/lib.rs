@@ -9,15 +9,15 @@
 //! Ĥ(l+1) = A(l) H(l) W(l) + b(l),     H(l) = max(Ĥ(l), 0) for l = 2 … L−1,     H(1) = X
 //! ```
 //!
-//! and predicts for node `t` the class with the largest logit `Ĥ(L)_t`. An attacker may flip entries of `X`: at most `Q`
-//! in all and at most `q_n` in the row of node `n`. For the class `y*` and every other class `y` we ask for
+//! and predicts for node `t` the class with the largest logit `Ĥ(L)_t`. An attacker may flip entries of `X`: at most
+//! `Q` in all and at most `q_n` in the row of node `n`. For the class `y*` and every other class `y` we ask for
 //!
 //! ```text
 //! m(y*, y) = min over admissible X̃ of Ĥ(L)_{t,y*}(X̃) − Ĥ(L)_{t,y}(X̃)
 //! ```
 //!
-//! A node is **robust** if `m(y*, y) > 0` for every `y ≠ y*`, and a perturbation with margin `≤ 0` (`= 0` is a tie) is a
-//! **witness** that it is not.
+//! A node is **robust** if `m(y*, y) > 0` for every `y ≠ y*`, and a perturbation with margin `≤ 0` (`= 0` is a tie) is
+//! a **witness** that it is not.
 //!
 //! # A program
 //!
@@ -36,20 +36,21 @@
 //!
 //! # Which network is certified, and what a verdict rests on
 //!
-//! The network in **exact real arithmetic** whose weights, biases and message-passing entries are the stored floats (every
-//! float is a dyadic rational). All work is done in f64 with a proven bound on the rounding error; what lies inside its
-//! error is evaluated in dyadic integers before anything is said. `docs/math.md` has the formulas with their proofs, and the
-//! code cites them by number.
+//! The network in **exact real arithmetic** whose weights, biases and message-passing entries are the stored floats
+//! (every float is a dyadic rational). All work is done in f64 with a proven bound on the rounding error; what lies
+//! inside its error is evaluated in dyadic integers before anything is said. `docs/math.md` has the formulas with their
+//! proofs, and the code cites them by number.
 //!
 //! # The parts
 //!
-//! [`Problem`] puts a [`Graph`], a [`Network`] and a [`Budget`] together. [`Certifier`] decides nodes: [`Bound`] says which bounds
-//! are evaluated, [`Effort`] how far it goes, [`Limits`] when a search gives up. A [`NodeResult`] has the [`Verdict`], its [`Reason`], the
-//! [`Margin`] of every class pair and the flips of a witness. [`radii`] finds the largest certified `Q` of each node, and
-//! [`explain()`] says what a verdict rests on, and [`collective`] asks for one attack on all nodes. [`proof`] writes proofs that `gcnproof-check` checks.
-//! Other crates stand on this one: `gcnproof-results` has tables of rows, `gcnproof-report` a page of figures,
-//! `gcnproof-train` robust training, `gcnproof-laboratory` measurements by independent solvers, `gcnproof-run` whole runs
-//! and `gcnproof-cli` the program. `ARCHITECTURE.md` says where to find what.
+//! [`Problem`] puts a [`Graph`], a [`Network`] and a [`Budget`] together. [`Certifier`] decides nodes: [`Bound`] says
+//! which bounds are evaluated, [`Effort`] how far it goes, [`Limits`] when a search gives up. A [`NodeResult`] has the
+//! [`Verdict`], its [`Reason`], the [`Margin`] of every class pair and the flips of a witness. [`radii`] finds the
+//! largest certified `Q` of each node, and [`explain()`] says what a verdict rests on, and [`collective`] asks for one
+//! attack on all nodes. [`proof`] writes proofs that `gcnproof-check` checks. Other crates stand on this one:
+//! `gcnproof-results` has tables of rows, `gcnproof-report` a page of figures, `gcnproof-train` robust training,
+//! `gcnproof-laboratory` measurements by independent solvers, `gcnproof-run` whole runs and `gcnproof-cli` the program.
+//! `ARCHITECTURE.md` says where to find what.
 //!
 //! # Panics and errors
 //!

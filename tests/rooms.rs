@@ -1,8 +1,8 @@
 //! The rooms of the certifier and the crates around it: no import runs upward, and no checker imports the certifier.
 //!
-//! Read from the sources: every `crate::room::…` of a file under `src/room/` must name a room below its own in the list, or
-//! the room itself; the same under `check/src/`. Circles of files, which import
-//! each other directly or by way of others, are counted. Crates have a list of their own: manifests and sources name only crates below.
+//! Read from the sources: every `crate::room::…` of a file under `src/room/` must name a room below its own in the
+//! list, or the room itself; the same under `check/src/`. Circles of files, which import each other directly or by way
+//! of others, are counted. Crates have a list of their own: manifests and sources name only crates below.
 
 #[path = "rooms/circles.rs"]
 mod circles;
@@ -88,8 +88,8 @@ fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// The rooms that code names after `crate::`, with the lines: `use crate::{a::b, c::{d, e}}` names `a` and `c`, over as many lines
-/// as it takes.
+/// The rooms that code names after `crate::`, with the lines: `use crate::{a::b, c::{d, e}}` names `a` and `c`, over as
+/// many lines as it takes.
 fn named(code: &str) -> Vec<(usize, String)> {
     let mut names = Vec::new();
     for (place, _) in code.match_indices("crate::") {

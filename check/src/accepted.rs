@@ -22,8 +22,8 @@ impl<L> Accepted<L> {
         Accepted(line)
     }
 
-    /// A copy of what was accepted elsewhere: a line of a finished file of proofs, or one that another machine has sent.
-    /// It is not looked at again here, so nothing but such a line may be given.
+    /// A copy of what was accepted elsewhere: a line of a finished file of proofs, or one that another machine has
+    /// sent. It is not looked at again here, so nothing but such a line may be given.
     pub fn copied(line: L) -> Accepted<L> {
         Accepted(line)
     }

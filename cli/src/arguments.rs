@@ -1,4 +1,5 @@
-//! The words of the command line: parsed, with numbers below 0 as values, and compared for files that would overwrite each other.
+//! The words of the command line: parsed, with numbers below 0 as values, and compared for files that would overwrite
+//! each other.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

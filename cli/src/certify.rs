@@ -79,7 +79,8 @@ pub struct Certify {
     edges_global: Option<usize>,
     #[command(flatten)]
     edges: EdgeArguments,
-    /// Only these nodes, or graphs where these are classified: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    /// Only these nodes, or graphs where these are classified: ids and ranges (3,17,20-25), a file with ids or a mask,
+    /// or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     /// What one bound alone certifies, without a search

@@ -17,8 +17,8 @@ use super::input::{GraphArguments, ModelArguments};
 use super::question::QuestionArguments;
 use super::run::{Format, progress_bar, stopped};
 
-/// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier, and say whether they answer
-/// your question.
+/// Check proofs: replay every one in exact arithmetic, with code that shares no arithmetic with the certifier, and say
+/// whether they answer your question.
 #[derive(Args, Debug)]
 #[command(after_help = format!("Examples:
   gcnproof certify cora.npz gcn.safetensors -Q 12 -q 1% --proofs proofs.jsonl.zst
@@ -34,11 +34,13 @@ pub struct Check {
     graph: PathBuf,
     /// The trained model (.safetensors or .npz)
     model: PathBuf,
-    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md, check/FORMAT-RANGES.md, check/FORMAT-COLLECTIVE.md)
+    /// The proofs (.jsonl or .jsonl.zst; check/FORMAT.md, check/FORMAT-EDGES.md, check/FORMAT-RANGES.md,
+    /// check/FORMAT-COLLECTIVE.md)
     proofs: PathBuf,
     #[command(flatten)]
     options: GraphArguments,
-    /// The message passing, one rule or one per layer, the rules of a layer's terms with ' & ' between; a rule is a name as for certify, or a matrix file
+    /// The message passing, one rule or one per layer, the rules of a layer's terms with ' & ' between; a rule is a
+    /// name as for certify, or a matrix file
     #[arg(long, value_name = "RULES", help_heading = "Model")]
     message_passing: Option<String>,
     /// A matrix that a rule of the model or of the proofs names by its digest; may be repeated
@@ -111,7 +113,8 @@ impl Check {
     }
 }
 
-/// Checks the proofs of a network that is in memory, the matrices of its operators among the options; the answer is that of `--format json`.
+/// Checks the proofs of a network that is in memory, the matrices of its operators among the options; the answer is
+/// that of `--format json`.
 ///
 /// # Errors
 /// If the file of proofs cannot be read.

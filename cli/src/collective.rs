@@ -21,7 +21,8 @@ use super::input::{Input, LocalArguments};
 use super::proposer::Solver;
 use super::run::{Format, RunArguments};
 
-/// How many predictions one perturbation of the whole graph can break: an upper bound, and a perturbation that breaks many.
+/// How many predictions one perturbation of the whole graph can break: an upper bound, and a perturbation that breaks
+/// many.
 ///
 /// A verdict for a node lets the attacker choose anew for every node. Here one perturbation is chosen for all of them.
 #[derive(Args, Debug)]
@@ -47,13 +48,15 @@ pub struct Collective {
     /// The attacker changes the attributes of at most so many nodes [default: no limit]
     #[arg(long, value_name = "N", value_parser = lists::count, help_heading = "Budget", allow_negative_numbers = true)]
     attacked_nodes: Option<usize>,
-    /// Only predictions of these nodes count: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    /// Only predictions of these nodes count: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as
+    /// FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     /// Which predictions count
     #[arg(long, value_enum, default_value = "predicted", help_heading = "Nodes")]
     class: Counted,
-    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q [default: they are searched for, up to 8 flips, or to the largest budget with --complete]
+    /// What is known of single nodes: the file of a complete run of `gcnproof radius` on the same graph, model and -q
+    /// [default: they are searched for, up to 8 flips, or to the largest budget with --complete]
     #[arg(long, value_name = "FILE", help_heading = "Effort", hide_short_help = true)]
     radii: Option<PathBuf>,
     /// What the bound rests on

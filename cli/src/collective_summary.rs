@@ -1,4 +1,5 @@
-//! What the perturbations of `gcnproof collective` use, in words and as JSON: how many nodes and attributes, and which of them most.
+//! What the perturbations of `gcnproof collective` use, in words and as JSON: how many nodes and attributes, and which
+//! of them most.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! Options that need one another, exclude one another or are given twice: what clap finds wrong with them, in our words.
+//! Options that need one another, exclude one another or are given twice: what clap finds wrong with them, in our
+//! words.
 
 use std::path::Path;
 
@@ -40,7 +41,8 @@ impl Attacker {
         }
     }
 
-    /// Why an option says nothing about this attacker, if it does not. Who has given one that needs it is not told to add it.
+    /// Why an option says nothing about this attacker, if it does not. Who has given one that needs it is not told to
+    /// add it.
     fn refusal(self, option: &str) -> Option<&'static str> {
         match (self, option) {
             (Attacker::Ranges, "--exact-margins") => {

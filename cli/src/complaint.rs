@@ -1,5 +1,5 @@
-//! What clap finds wrong with the command line, where more can be said of it: options of other commands, and values that are no
-//! numbers.
+//! What clap finds wrong with the command line, where more can be said of it: options of other commands, and values
+//! that are no numbers.
 
 use std::error::Error as _;
 

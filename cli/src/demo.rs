@@ -138,7 +138,8 @@ impl Demo {
         )?;
         match &self.out {
             Some(folder) => {
-                // Verdicts take what they need; curves and sample may leave something open rather than keep people waiting.
+                // Verdicts take what they need; curves and sample may leave something open rather than keep people
+                // waiting.
                 plan.limits.time = Duration::from_millis(500);
                 if write_report(&plan, &[standard, robust], folder)? {
                     return Ok(130);

@@ -16,17 +16,19 @@ pub enum Deployment {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Deployment")]
 pub struct DeployedArguments {
-    /// Also decide what holds for every execution in this format, whatever the order of its sums (see docs/guarantee.md)
+    /// Also decide what holds for every execution in this format, whatever the order of its sums (see
+    /// docs/guarantee.md)
     #[arg(long, value_enum, value_name = "FORMAT", hide_short_help = true, conflicts_with = "edges")]
     deployed: Option<Deployment>,
-    /// With --deployed: how far message-passing entries may be from ours, in units of the last place [default: 8 for rules such as gcn
-    /// and mean, 0 for sum, identity and matrices of float32 numbers]
+    /// With --deployed: how far message-passing entries may be from ours, in units of the last place [default: 8 for
+    /// rules such as gcn and mean, 0 for sum, identity and matrices of float32 numbers]
     #[arg(long, value_name = "ULPS", requires = "deployed", conflicts_with = "edges", hide_short_help = true)]
     operator_error: Option<u32>,
     /// With --deployed: subnormal numbers may be taken for zero
     #[arg(long, requires = "deployed", conflicts_with = "edges", hide_short_help = true)]
     flush_subnormals: bool,
-    /// With --deployed: the unit roundoff of another format with float32's range, such as 2^-8 for bfloat16 [default: 2^-24]
+    /// With --deployed: the unit roundoff of another format with float32's range, such as 2^-8 for bfloat16 [default:
+    /// 2^-24]
     #[arg(long, value_name = "U", requires = "deployed", conflicts_with = "edges", hide_short_help = true, value_parser = precision)]
     unit_roundoff: Option<u32>,
 }

@@ -11,7 +11,8 @@ use miette::{Result, miette};
 
 use super::input::{frozen, identifiers};
 
-/// Options about flips of attributes, by their names in clap: they exclude --edges where both attackers at once are not decided.
+/// Options about flips of attributes, by their names in clap: they exclude --edges where both attackers at once are not
+/// decided.
 pub const OF_FLIPS: [&str; 4] = ["local", "local_file", "flips", "freeze_attributes"];
 
 /// What may be done to edges.
@@ -72,7 +73,8 @@ pub struct EdgeArguments {
         hide_short_help = true
     )]
     pub keep_one_edge: Option<bool>,
-    /// A file with edges that cannot be removed: text with the ids of both ends in a line, or .npy with one end after the other
+    /// A file with edges that cannot be removed: text with the ids of both ends in a line, or .npy with one end after
+    /// the other
     #[arg(long, value_name = "FILE", help_heading = "Edges", hide_short_help = true)]
     pub freeze_edges: Option<PathBuf>,
     /// Each direction of an edge is an edge of its own, from the first end to the second; a change counts at the second
@@ -87,7 +89,8 @@ pub struct EdgeArguments {
         hide_short_help = true
     )]
     pub candidates: Option<PathBuf>,
-    /// Only edges between nodes at most N edges apart may be inserted (directed: from nodes whose messages already arrive by at most N edges)
+    /// Only edges between nodes at most N edges apart may be inserted (directed: from nodes whose messages already
+    /// arrive by at most N edges)
     #[arg(long, value_name = "N", value_parser = removals, help_heading = "Edges", hide_short_help = true)]
     pub candidates_within: Option<usize>,
 }

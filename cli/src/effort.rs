@@ -65,8 +65,8 @@ pub struct SearchArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MarginsArgument {
-    /// As the first bound leaves them: many times faster on large graphs; `lower` is a valid bound, and the columns of bounds
-    /// that were not evaluated are empty
+    /// As the first bound leaves them: many times faster on large graphs; `lower` is a valid bound, and the columns of
+    /// bounds that were not evaluated are empty
     Fast,
     /// All bounds are evaluated for every node
     Tight,

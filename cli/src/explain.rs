@@ -149,7 +149,8 @@ impl Explain {
         self.node.or(self.graph_number).unwrap_or_default()
     }
 
-    /// The same for attributes that are moved: the smallest margin of every class pair, up to a gap and as far as time allows.
+    /// The same for attributes that are moved: the smallest margin of every class pair, up to a gap and as far as time
+    /// allows.
     fn execute_ranges(&self, asked: Ranged, identity: &Identity, record: &BudgetRecord) -> Result<u8> {
         let Ranged { graph, network, budget, limits } = asked;
         // A first look at what cannot be asked.

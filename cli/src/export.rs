@@ -194,8 +194,8 @@ const MEANINGS: [(&str, &str); 14] = [
     ("anchor_", "rows anchor_l_i_j: the anchored bound of that unit"),
 ];
 
-/// What the names in the file stand for, as comments: the numbers in them are places in lists that the file would not have.
-/// `lists` are the nodes of representations 1, 2, ….
+/// What the names in the file stand for, as comments: the numbers in them are places in lists that the file would not
+/// have. `lists` are the nodes of representations 1, 2, ….
 fn meaning(pair: &str, program: &Program, lists: &[Vec<u32>], mark: char) -> String {
     let mut text = String::new();
     let mut comment = |line: &str| {

@@ -140,8 +140,8 @@ pub struct FileArguments {
 #[derive(Args, Clone, Debug)]
 pub struct PassingArguments {
     /// One rule for all layers, or one per layer separated by commas: gcn, gcn-self, mean, mean+self, sum, sum+self,
-    /// identity, poly(RULE;c0,c1,…), or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy) [default: gcn, or what the
-    /// model's file says]
+    /// identity, poly(RULE;c0,c1,…), or the path of a matrix (.npz as written by scipy.sparse.save_npz, or .npy)
+    /// [default: gcn, or what the model's file says]
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = "Model", hide_short_help = true)]
     pub message_passing: Vec<String>,
 }
@@ -178,7 +178,8 @@ impl Input {
         Ok((graph, network, identity))
     }
 
-    /// The same where edges are attacked, and attributes stay as they are; `directed` says whether edges keep their directions.
+    /// The same where edges are attacked, and attributes stay as they are; `directed` says whether edges keep their
+    /// directions.
     pub fn read_edges(&self, directed: bool) -> Result<(Graph, Network, Identity)> {
         let mut input = self.clone();
         (input.files.options.directed, input.files.options.real) = (directed, true);
@@ -235,7 +236,8 @@ pub enum Flips {
 /// The attacker's means, except for `Q`.
 #[derive(Args, Clone, Debug)]
 pub struct LocalArguments {
-    /// Flips per node: a number, or a share of the attributes such as 1% or 0.01 (rounded down, but at least 1 if it is more than 0%)
+    /// Flips per node: a number, or a share of the attributes such as 1% or 0.01 (rounded down, but at least 1 if it is
+    /// more than 0%)
     #[arg(
         short = 'q',
         long = "local",
@@ -266,7 +268,8 @@ impl LocalArguments {
         self.budget_of(graph, None, global)
     }
 
-    /// The same of a graph or of a part of one. Files and lists are about all nodes of the whole graph, and so is the record.
+    /// The same of a graph or of a part of one. Files and lists are about all nodes of the whole graph, and so is the
+    /// record.
     pub fn budget_of(&self, graph: &Graph, part: Option<&PartFile>, global: usize) -> Result<(Budget, BudgetRecord)> {
         let nodes = part.map_or(graph.node_count(), |part| part.of);
         let attributes = graph.budget_columns();

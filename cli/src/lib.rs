@@ -1,8 +1,8 @@
 //! The command line of gcnproof: one file per command.
 //!
-//! `gcnproof-run` does the work of the larger commands; here are options, tables for people, and what belongs to the process
-//! (standard output, threads, Ctrl-C). It is a library so that the Python module can run commands inside itself. Nothing
-//! here is promised to stay.
+//! `gcnproof-run` does the work of the larger commands; here are options, tables for people, and what belongs to the
+//! process (standard output, threads, Ctrl-C). It is a library so that the Python module can run commands inside
+//! itself. Nothing here is promised to stay.
 
 // Both end a program by a panic where nobody reads them any more; `output` does not.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

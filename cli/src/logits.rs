@@ -1,7 +1,7 @@
 //! `--logits FILE`: are these the logits of the same network?
 //!
-//! A state dict holds weights and nothing else: neither the activation nor the options of the layers. Logits that the user's
-//! framework has computed tell whether the network that is read here is the user's.
+//! A state dict holds weights and nothing else: neither the activation nor the options of the layers. Logits that the
+//! user's framework has computed tell whether the network that is read here is the user's.
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +23,9 @@ const SINGLE: f64 = 1e-4;
 /// The logits of a framework.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LogitsArguments {
-    /// The logits that your framework computes (.npy, .npz, FILE.npz:NAME or text; nodes × classes): make sure that they are
-    /// those of the network read here. Text and 32 bits must agree to 1e-4 of the largest logit, 64 bits to 1e-9; rows of
-    /// log_softmax are fine
+    /// The logits that your framework computes (.npy, .npz, FILE.npz:NAME or text; nodes × classes): make sure that
+    /// they are those of the network read here. Text and 32 bits must agree to 1e-4 of the largest logit, 64 bits to
+    /// 1e-9; rows of log_softmax are fine
     #[arg(long, value_name = "FILE", help_heading = "Model", hide_short_help = true)]
     pub logits: Option<PathBuf>,
 }
@@ -135,8 +135,8 @@ impl Comparison {
             |row: usize, shift: f64| off(row, shift).all(|(class, difference)| difference <= allowed(row, class));
         let shift = |row: usize| theirs.row(row)[0] - ours.row(row)[0];
         let plain = (0..nodes).filter(|&row| !same(row, 0.0)).collect::<Vec<_>>();
-        // Within a row log_softmax takes one number from all logits: margins are the same. Twice the tolerance, since the shift
-        // is known from a rounded entry.
+        // Within a row log_softmax takes one number from all logits: margins are the same. Twice the tolerance, since
+        // the shift is known from a rounded entry.
         let close = |row: usize| off(row, shift(row)).all(|(class, off)| off <= 2.0 * allowed(row, class));
         found.shifted = !plain.is_empty() && (0..nodes).all(close) && normalised(theirs);
         let by = |row: usize| if found.shifted { shift(row) } else { 0.0 };

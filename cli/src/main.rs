@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Training and large graphs ask for the same large buffers again and again: the system's allocator gives them back each time, and the
-/// kernel clears them anew.
+/// Training and large graphs ask for the same large buffers again and again: the system's allocator gives them back
+/// each time, and the kernel clears them anew.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -10,8 +10,9 @@ use super::output;
 
 /// Exact robustness verification of graph convolutional networks.
 ///
-/// Given a graph, a trained network and what an attacker may do to attributes or edges, says for every node, or for every graph of
-/// many, whether any such attack changes its class: robust (proved in exact arithmetic), non-robust (with the attack), or undecided.
+/// Given a graph, a trained network and what an attacker may do to attributes or edges, says for every node, or for
+/// every graph of many, whether any such attack changes its class: robust (proved in exact arithmetic), non-robust
+/// (with the attack), or undecided.
 #[derive(Parser, Debug)]
 #[command(name = "gcnproof", version, max_term_width = 120)]
 #[command(after_help = "Start here:  gcnproof demo")]

@@ -53,7 +53,8 @@ pub struct Radius {
     /// With --edges: nothing above this E is tried (in Python, nothing above 40 unless said) [default: 1000]
     #[arg(long = "max-E", value_name = "N", value_parser = edges::removals, help_heading = "Edges", hide_short_help = true, allow_negative_numbers = true)]
     max_edges: Option<usize>,
-    /// Only these nodes, or graphs where these are classified: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    /// Only these nodes, or graphs where these are classified: ids and ranges (3,17,20-25), a file with ids or a mask,
+    /// or an array as FILE.npz:NAME
     #[arg(long, value_name = "IDS|FILE", help_heading = "Nodes", allow_negative_numbers = true)]
     nodes: Option<String>,
     #[command(flatten)]
@@ -142,7 +143,8 @@ impl Radius {
             found.rows.iter().map(|row| (row.certified, row.attacked)).collect();
         let summary = summarise(&radii, limit, &A::WORDS);
         match self.run.format {
-            // The nodes that are done first are the easy ones: their mean is that of no set of nodes that anyone asked for.
+            // The nodes that are done first are the easy ones: their mean is that of no set of nodes that anyone asked
+            // for.
             Format::Json => {
                 let summary = if found.interrupted { Value::Null } else { summary };
                 say!(

@@ -20,8 +20,8 @@ pub struct RangeArguments {
         allow_negative_numbers = true
     )]
     epsilon: Option<f64>,
-    /// The attacker moves attributes within ranges instead of flipping them: `observed`, from the smallest to the largest value of each, or
-    /// an .npz file with the arrays `low` and `high`, one number for each attribute
+    /// The attacker moves attributes within ranges instead of flipping them: `observed`, from the smallest to the
+    /// largest value of each, or an .npz file with the arrays `low` and `high`, one number for each attribute
     #[arg(
         long,
         value_name = "observed|FILE",

@@ -22,7 +22,8 @@ use super::run::Format;
 The page needs no network. A link to a node: report.html#node=194. Each figure is also written as SVG, with its numbers as CSV, into report-figures/.
 Exit codes: 0 done, 2 wrong usage or input.")]
 pub struct Report {
-    /// Results of certify, radius, collective and validate (.parquet, .jsonl, .csv), training logs (.jsonl), folders of studies
+    /// Results of certify, radius, collective and validate (.parquet, .jsonl, .csv), training logs (.jsonl), folders of
+    /// studies
     #[arg(required = true, value_name = "RESULTS")]
     results: Vec<PathBuf>,
     /// The page

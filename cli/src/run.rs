@@ -1,4 +1,5 @@
-//! What the runs of this process share: options of output, progress, threads, and a stop on Ctrl-C. `gcnproof-run` does the work.
+//! What the runs of this process share: options of output, progress, threads, and a stop on Ctrl-C. `gcnproof-run` does
+//! the work.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// Is there something that Ctrl-C must not lose? Before that, it ends the program at once.
 static WORKING: AtomicBool = AtomicBool::new(false);
 
-/// How long a run that was told to stop may go on with what it is at. Then it ends in the middle of it, and keeps what is done.
+/// How long a run that was told to stop may go on with what it is at. Then it ends in the middle of it, and keeps what
+/// is done.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// From now on there is something to be kept.
@@ -190,8 +192,9 @@ impl RunArguments {
 /// The exit code of a run that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Works. If that is told to stop and does not within [`PATIENCE`], because it is in the middle of something that no clock is looked at in, `save` is called and the
-/// program ends. Inside another program the call ends, and the work does when it can.
+/// Works. If that is told to stop and does not within [`PATIENCE`], because it is in the middle of something that no
+/// clock is looked at in, `save` is called and the program ends. Inside another program the call ends, and the work
+/// does when it can.
 fn guarded(work: impl FnOnce(), save: impl FnOnce() + Send) {
     if output::is_captured() {
         return work();
@@ -219,8 +222,8 @@ fn guarded(work: impl FnOnce(), save: impl FnOnce() + Send) {
 /// Time between two looks at Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work. A program that runs commands inside
-/// itself has its own threads, and its own reaction.
+/// Sets the number of threads and the reaction to Ctrl-C. To be called once, before any work. A program that runs
+/// commands inside itself has its own threads, and its own reaction.
 pub fn prepare(threads: Option<u16>) -> Result<()> {
     if output::is_captured() {
         return Ok(());
@@ -228,7 +231,8 @@ pub fn prepare(threads: Option<u16>) -> Result<()> {
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global().into_diagnostic()?;
     }
-    // A second Ctrl-C ends the program at once, as does one before there is anything to lose; the file is valid all the same.
+    // A second Ctrl-C ends the program at once, as does one before there is anything to lose; the file is valid all the
+    // same.
     ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) || !WORKING.load(Ordering::Relaxed) {
             std::process::exit(INTERRUPTED);
@@ -249,8 +253,8 @@ pub fn position() -> Option<(u64, u64, String)> {
     bar().as_ref().map(|bar| (bar.position(), bar.length().unwrap_or_default(), bar.message()))
 }
 
-/// A bar with rate and time left; indicatif hides it when standard error is not a terminal. What was done `before` this run
-/// does not count for the rate.
+/// A bar with rate and time left; indicatif hides it when standard error is not a terminal. What was done `before` this
+/// run does not count for the rate.
 pub fn progress_bar(length: usize, before: u64) -> ProgressBar {
     if output::is_captured() {
         let hidden = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::hidden());

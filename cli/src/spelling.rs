@@ -1,5 +1,5 @@
-//! Words of the command line that are spelled otherwise than they are meant: dashes of a word processor, lists with spaces, names
-//! that other programs have for our options.
+//! Words of the command line that are spelled otherwise than they are meant: dashes of a word processor, lists with
+//! spaces, names that other programs have for our options.
 
 use std::path::Path;
 
@@ -111,8 +111,8 @@ const SYNONYMS: [(&str, &str); 21] = [
     ("-j", "--threads"),
 ];
 
-/// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for `-Q`,
-/// `--max-q` for `--max-Q`, `--json` for `--format json`.
+/// The option of the same command that stands for another spelling: `--node` for `--nodes`, `--Q` or `--budget` for
+/// `-Q`, `--max-q` for `--max-Q`, `--json` for `--format json`.
 pub fn meant(command: &Command, option: &str) -> Option<String> {
     let synonym = SYNONYMS.into_iter().find(|(other, _)| *other == option).map(|(_, own)| own.to_string());
     let is_there = |own: &String| has(command, own.split(' ').next().unwrap_or_default());
@@ -126,7 +126,8 @@ pub fn meant(command: &Command, option: &str) -> Option<String> {
     spellings.into_iter().find(|one| has(command, one)).or(synonym)
 }
 
-/// What is said by something else than an option of a similar name: the option of the same command by which it is said, and the words.
+/// What is said by something else than an option of a similar name: the option of the same command by which it is said,
+/// and the words.
 const OTHERWISE: [(&[&str], &str, &str); 6] = [
     (
         &["--remove", "--remove-edges", "--removals", "--edge-removals"],

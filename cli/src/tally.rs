@@ -39,7 +39,8 @@ pub struct Tally {
     /// The graph of the results, for the names of its classes
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
-    /// A part of the nodes by a name: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME
+    /// A part of the nodes by a name: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as
+    /// FILE.npz:NAME
     #[arg(long = "split", value_name = "NAME=IDS|FILE")]
     splits: Vec<String>,
     /// Standard output: a table or JSON

@@ -109,7 +109,8 @@ impl NetworkArguments {
         }
     }
 
-    /// The rules of message passing, and the words for them. Kinds other than GCN have their own, and then nothing is said.
+    /// The rules of message passing, and the words for them. Kinds other than GCN have their own, and then nothing is
+    /// said.
     fn rules(&self) -> Result<(Vec<Operator>, String)> {
         match self.kind().is_gcn() || !self.passing.message_passing.is_empty() {
             true => Ok((self.passing.rules()?, self.passing.words())),
@@ -132,8 +133,8 @@ struct SplitArguments {
     /// Labelled nodes of each class: a percentage (at least one node), or a number
     #[arg(long, value_name = "P%|N", default_value = "10%", help_heading = "Training", value_parser = share)]
     split: Share,
-    /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as FILE.npz:NAME;
-    /// in the place of --split
+    /// The labelled nodes themselves: ids and ranges (3,17,20-25), a file with ids or a mask, or an array as
+    /// FILE.npz:NAME; in the place of --split
     #[arg(long, value_name = "IDS|FILE", conflicts_with = "split", help_heading = "Training")]
     labelled: Option<String>,
     /// Decides the split, the weights at the start, batches and dropout

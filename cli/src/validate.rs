@@ -54,7 +54,8 @@ pub struct Validate {
     /// Build no LP with more coefficients than this
     #[arg(long, value_name = "N", default_value = "5000000", help_heading = "Solvers")]
     max_cells: usize,
-    /// Give good_lp, minilp and Clarabel all columns up to this many coefficients; above, the columns that are not priced out
+    /// Give good_lp, minilp and Clarabel all columns up to this many coefficients; above, the columns that are not
+    /// priced out
     #[arg(long, value_name = "N", default_value = "250000", help_heading = "Solvers")]
     full_cells: usize,
     /// Try no integer program with more integer variables than this

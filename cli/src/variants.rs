@@ -1,4 +1,5 @@
-//! Networks that the user's may be instead of the one read: other message passing, another activation, other attributes.
+//! Networks that the user's may be instead of the one read: other message passing, another activation, other
+//! attributes.
 
 use std::sync::Arc;
 

@@ -138,8 +138,8 @@ impl<'bytes> Archive<'bytes> {
                  bytes in all"
             )));
         }
-        // No more capacity in advance than the file is long: beyond that the buffer grows with the bytes that really arrive. One byte
-        // more than promised is asked for, to catch an entry that does not stop.
+        // No more capacity in advance than the file is long: beyond that the buffer grows with the bytes that really
+        // arrive. One byte more than promised is asked for, to catch an entry that does not stop.
         let mut data = Vec::with_capacity((expected + 1).min(length) as usize);
         let read = entry.by_ref().take(expected + 1).read_to_end(&mut data);
         read.map_err(|error| damaged(error.to_string()))?;

@@ -126,8 +126,8 @@ impl Array {
         }))
     }
 
-    /// The integers as indices below `side`, if they are stored as nearly all files have them and none is out of range; else whoever
-    /// reads them one by one can say what is wrong.
+    /// The integers as indices below `side`, if they are stored as nearly all files have them and none is out of range;
+    /// else whoever reads them one by one can say what is wrong.
     pub fn indices_below(&self, side: usize) -> Option<Vec<u32>> {
         let mut indices = Vec::with_capacity(self.header.count().unwrap_or(0));
         // A negative number is a large one without its sign.
@@ -326,7 +326,8 @@ pub(crate) fn size(file: &str, name: &str, header: &Header) -> Result<usize, Fil
     })
 }
 
-/// The complaint about a pickle. One object alone is most often a scipy matrix, which `np.asarray` does not turn into numbers.
+/// The complaint about a pickle. One object alone is most often a scipy matrix, which `np.asarray` does not turn into
+/// numbers.
 fn pickled(file: &str, name: &str, header: &Header) -> FileError {
     let remedy = if header.shape.is_empty() {
         let prefix = if name.to_lowercase().contains("adj") { "adj" } else { "attr" };

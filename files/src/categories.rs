@@ -1,9 +1,9 @@
 //! One-hot attributes: groups of which a row has one attribute, and the changes that put another in its place.
 //!
-//! Changes are attributes of their own, which no row has and which may only be added. They follow those of the file, one for each
-//! group and each two of its categories, and the weights of a change are those of its new category less those of its old one.
-//! A difference of two floats is the sum of two floats, so that a network whose first layer has at most twice as many terms
-//! computes exactly what the network computes on the changed rows.
+//! Changes are attributes of their own, which no row has and which may only be added. They follow those of the file,
+//! one for each group and each two of its categories, and the weights of a change are those of its new category less
+//! those of its old one. A difference of two floats is the sum of two floats, so that a network whose first layer has
+//! at most twice as many terms computes exactly what the network computes on the changed rows.
 
 use crate::{DenseMatrix, Pattern};
 
@@ -170,8 +170,8 @@ impl Categories {
         self.changes.get((attribute as usize).checked_sub(self.attributes())?).copied()
     }
 
-    /// What rows may have of each group, `None` where they may have none of it; without what is frozen, and without groups of which
-    /// nothing can be changed.
+    /// What rows may have of each group, `None` where they may have none of it; without what is frozen, and without
+    /// groups of which nothing can be changed.
     #[must_use]
     pub fn options(&self, frozen: &[bool]) -> Vec<Vec<Option<u32>>> {
         let mut options = vec![Vec::new(); self.group_count];
@@ -210,9 +210,9 @@ impl Categories {
         names
     }
 
-    /// First weights with those of the changes, term after term, and the number of terms: where differences of floats are not
-    /// floats, as many terms again, with the operators of the first, hold what is missing. None if a difference is too
-    /// large for a float.
+    /// First weights with those of the changes, term after term, and the number of terms: where differences of floats
+    /// are not floats, as many terms again, with the operators of the first, hold what is missing. None if a difference
+    /// is too large for a float.
     #[must_use]
     pub fn weights(&self, weight: &DenseMatrix, terms: usize) -> Option<(DenseMatrix, usize)> {
         let (inputs, outputs) = (self.attributes(), weight.columns);
@@ -244,7 +244,8 @@ impl Categories {
     }
 }
 
-/// `a − b` as the nearest float and what that leaves out, which is a float as well (D. Knuth, TAOCP 2, 4.2.2, theorem B).
+/// `a − b` as the nearest float and what that leaves out, which is a float as well (D. Knuth, TAOCP 2, 4.2.2, theorem
+/// B).
 fn difference(a: f64, b: f64) -> (f64, f64) {
     let sum = a - b;
     let seen = sum - a;

@@ -1,8 +1,8 @@
 //! A network of layers that read any earlier ones, as a chain in which each reads only the one before it.
 //!
-//! Layers of the same depth stand side by side in one link of the chain. What is needed further up is carried: units without
-//! activation, which the identity feeds with what they carry. A term that reads the attributes further up becomes units that hold
-//! `X W` and are carried. Both are exact: carried units are weighted with 1.
+//! Layers of the same depth stand side by side in one link of the chain. What is needed further up is carried: units
+//! without activation, which the identity feeds with what they carry. A term that reads the attributes further up
+//! becomes units that hold `X W` and are carried. Both are exact: carried units are weighted with 1.
 
 use crate::{DenseMatrix, Described, DescribedLayer, DescribedTerm, LayerFile, Place};
 
@@ -76,8 +76,8 @@ pub(crate) fn identity(size: usize) -> DenseMatrix {
     matrix
 }
 
-/// Numbers of all weights of a chain together, at most, or eight times those in the file: what is carried grows with the square
-/// of what is skipped.
+/// Numbers of all weights of a chain together, at most, or eight times those in the file: what is carried grows with
+/// the square of what is skipped.
 const LARGEST_CHAIN: usize = 1 << 26;
 
 /// Does every layer read the one before it and nothing else?

@@ -1,5 +1,5 @@
-//! The network as its file describes it, beside the chain that it is brought into. Its exact values are those of the chain; what
-//! rounding does to it depends on the sums that are described.
+//! The network as its file describes it, beside the chain that it is brought into. Its exact values are those of the
+//! chain; what rounding does to it depends on the sums that are described.
 
 /// Where the weights of a term stand in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,8 @@ pub struct DescribedTerm {
     pub operator: usize,
     /// Its weights: as many rows as what it reads has units, as many columns as its layer has.
     pub weight: Place,
-    /// For each weight, row after row, at least the sum of the absolute values of all products that were folded into it; none: nothing was.
+    /// For each weight, row after row, at least the sum of the absolute values of all products that were folded into
+    /// it; none: nothing was.
     pub magnitude: Option<Vec<f64>>,
     /// How many roundings more than described a product of this term may pass.
     pub roundings: u32,

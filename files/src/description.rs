@@ -309,7 +309,8 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
     Ok(Said { layers, described, fixed_edges, precision, matrices: operators.matrices() })
 }
 
-/// Is a magnitude finite and nowhere below the sizes of the numbers that it belongs to? Either may be one row, of so many, for all nodes.
+/// Is a magnitude finite and nowhere below the sizes of the numbers that it belongs to? Either may be one row, of so
+/// many, for all nodes.
 ///
 /// # Errors
 /// In words, if it is not.

@@ -69,7 +69,8 @@ pub(crate) fn model(layers: &[LayerFile], described: Option<&Described>) -> Stri
     seal.finish()
 }
 
-/// SHA-256 (lowercase hex) of a set of ids in rising order: `gcnproof-ids-v1\n`, their number, then each, as little-endian u64.
+/// SHA-256 (lowercase hex) of a set of ids in rising order: `gcnproof-ids-v1\n`, their number, then each, as
+/// little-endian u64.
 #[must_use]
 pub fn ids(ids: &[u64]) -> String {
     let mut seal = Seal::new(b"gcnproof-ids-v1\n");

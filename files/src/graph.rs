@@ -1,4 +1,5 @@
-//! Graph files: adjacency, attributes (0/1, or these divided by the sums of their rows), labels and names from an npz file.
+//! Graph files: adjacency, attributes (0/1, or these divided by the sums of their rows), labels and names from an npz
+//! file.
 
 use crate::archive::Archive;
 use crate::part::{self, GraphOrPart};
@@ -75,7 +76,8 @@ impl GraphFile {
     /// The same graph, whose attributes are these numbers.
     ///
     /// # Errors
-    /// With the row and the column of a number that is not finite, too large or too small, or with neither if there are too many.
+    /// With the row and the column of a number that is not finite, too large or too small, or with neither if there are
+    /// too many.
     pub fn valued(self, matrix: SparseMatrix) -> Result<GraphFile, Option<(usize, u32)>> {
         let (values, attributes) = Values::new(matrix)?;
         let plain = GraphFile { normalisation: Normalisation::None, categories: None, ..self };
@@ -87,8 +89,8 @@ impl GraphFile {
         GraphFile { digest: digest::graph(&self), ..self }
     }
 
-    /// The same as a batch of graphs: for each node the graph that it belongs to. Labels are those of the graphs; what stands behind
-    /// them is left out.
+    /// The same as a batch of graphs: for each node the graph that it belongs to. Labels are those of the graphs; what
+    /// stands behind them is left out.
     ///
     /// # Errors
     /// In words, if that is no batch of this graph.
@@ -105,7 +107,8 @@ impl GraphFile {
         self.batch.as_deref().map(batch::count)
     }
 
-    /// The rows of the logits that mean something: as many as graphs where whole graphs are classified, else as many as nodes.
+    /// The rows of the logits that mean something: as many as graphs where whole graphs are classified, else as many as
+    /// nodes.
     #[must_use]
     pub fn targets(&self) -> usize {
         self.graphs().unwrap_or(self.adjacency.rows)
@@ -132,8 +135,8 @@ pub fn read_graph_or_part(path: &Path, options: &GraphOptions) -> Result<GraphOr
     }
 }
 
-/// Reads a graph from the bytes of an npz file; `name` is what errors call it. A part of a graph is refused: what it holds of the nodes at its
-/// rim is not what the whole graph has.
+/// Reads a graph from the bytes of an npz file; `name` is what errors call it. A part of a graph is refused: what it
+/// holds of the nodes at its rim is not what the whole graph has.
 ///
 /// # Errors
 /// If the bytes are not a graph as described in [`GraphFile`].

@@ -72,8 +72,9 @@ fn numbers(array: &Array, remedy: &str) -> Result<Vec<i64>, FileError> {
     array.reals()?.into_iter().enumerate().map(number).collect()
 }
 
-/// Reads the ids of both ends of edges: of an array in each row or one end after the other, of a text in each line or one id in a line, one
-/// end after the other. Any other line is an error: nobody has to guess which ids belong together.
+/// Reads the ids of both ends of edges: of an array in each row or one end after the other, of a text in each line or
+/// one id in a line, one end after the other. Any other line is an error: nobody has to guess which ids belong
+/// together.
 ///
 /// # Errors
 /// If the file cannot be read or holds anything else.
@@ -115,8 +116,8 @@ fn ends(array: &Array) -> Result<Vec<i64>, FileError> {
     }
 }
 
-/// A list as text: one number in each line, or all in one line with commas between. Programs that write tables put a name
-/// above the column, and some a byte order mark before it.
+/// A list as text: one number in each line, or all in one line with commas between. Programs that write tables put a
+/// name above the column, and some a byte order mark before it.
 pub(crate) fn text(file: &str, bytes: &[u8]) -> Result<Vec<i64>, FileError> {
     one_list(file, lines(file, bytes)?)
 }

@@ -1,7 +1,8 @@
 //! Rows of nodes and rows of graphs: in a network with a readout every unit has one of both, and nothing adds them up.
 //!
-//! A readout is an operator whose row `g` is graph `g`; the rows behind the last graph are empty. So layers on graphs are layers like
-//! others, whose row `g` belongs to graph `g` and not to node `g`. That is sound only if no value of a node is taken for one of a graph.
+//! A readout is an operator whose row `g` is graph `g`; the rows behind the last graph are empty. So layers on graphs
+//! are layers like others, whose row `g` belongs to graph `g` and not to node `g`. That is sound only if no value of a
+//! node is taken for one of a graph.
 
 use crate::{LayerFile, ModelFile};
 
@@ -26,8 +27,8 @@ impl LayerFile {
 }
 
 impl ModelFile {
-    /// Refuses a network with a readout whose units add values of nodes and of graphs, or pass those of graphs along edges. Files are
-    /// refused when they are read.
+    /// Refuses a network with a readout whose units add values of nodes and of graphs, or pass those of graphs along
+    /// edges. Files are refused when they are read.
     ///
     /// # Errors
     /// In words.
@@ -36,8 +37,8 @@ impl ModelFile {
     }
 }
 
-/// Refuses a chain in which a unit adds values of nodes and of graphs, or passes those of graphs along edges, or whose logits are not
-/// those of graphs although it has a readout.
+/// Refuses a chain in which a unit adds values of nodes and of graphs, or passes those of graphs along edges, or whose
+/// logits are not those of graphs although it has a readout.
 ///
 /// # Errors
 /// In words.

@@ -22,11 +22,11 @@
 //!
 //! # What a file may cost
 //!
-//! A file is data from a stranger. It is read once (never mapped into memory, so it cannot change
-//! under a proof), archives array by array, and its arrays inflate to at most [`largest_input`]
-//! bytes together, those of small files to at most [`USUAL_INPUT`]. No buffer is allocated from a size that a header merely
-//! declares: buffers grow with the bytes that really arrive. Rows and columns that hold nothing
-//! cost memory too, so dimensions beyond [`LARGEST_EMPTY`] need entries to justify them.
+//! A file is data from a stranger. It is read once (never mapped into memory, so it cannot change under a proof),
+//! archives array by array, and its arrays inflate to at most [`largest_input`] bytes together, those of small files to
+//! at most [`USUAL_INPUT`]. No buffer is allocated from a size that a header merely declares: buffers grow with the
+//! bytes that really arrive. Rows and columns that hold nothing cost memory too, so dimensions beyond [`LARGEST_EMPTY`]
+//! need entries to justify them.
 //!
 //! # When it fails
 //!

@@ -11,8 +11,9 @@ use std::path::Path;
 const REMEDY: &str = "save the logits of all nodes with `np.save(\"logits.npy\", model(data.x, data.edge_index).detach().numpy())`, \
      after `model.eval()`";
 
-/// Reads a matrix of finite numbers from an npy file, an npz file (the array `entry`; else `logits`, or the only one), or text
-/// with one row per line; and in which precision it was stored. Text counts as 32 bits: it does not say what it was.
+/// Reads a matrix of finite numbers from an npy file, an npz file (the array `entry`; else `logits`, or the only one),
+/// or text with one row per line; and in which precision it was stored. Text counts as 32 bits: it does not say what it
+/// was.
 ///
 /// # Errors
 /// If the file cannot be read or is no such matrix.

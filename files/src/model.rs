@@ -92,8 +92,8 @@ pub fn parse_model_with(name: &str, bytes: &[u8], options: &ModelOptions) -> Res
     })
 }
 
-/// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name` is what
-/// errors call it.
+/// A model that is in memory already: what its file would say of it under `gcnproof.network`, and its tensors. `name`
+/// is what errors call it.
 ///
 /// # Errors
 /// If the description is none, or does not fit the tensors.

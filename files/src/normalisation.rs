@@ -8,16 +8,16 @@ pub enum Normalisation {
     /// It stays as it is.
     #[default]
     None,
-    /// Divided by its number of ones in float32, as PyTorch Geometric's `NormalizeFeatures` does: every entry is the float32
-    /// nearest to `1/c`.
+    /// Divided by its number of ones in float32, as PyTorch Geometric's `NormalizeFeatures` does: every entry is the
+    /// float32 nearest to `1/c`.
     Float32,
     /// The same in float64.
     Float64,
 }
 
 impl Normalisation {
-    /// The entries of a row with `count` ones; a row without any is divided by 1. Both divisions are rounded once, so that
-    /// every framework computes the same float.
+    /// The entries of a row with `count` ones; a row without any is divided by 1. Both divisions are rounded once, so
+    /// that every framework computes the same float.
     #[must_use]
     pub fn entry(self, count: usize) -> f64 {
         let count = count.max(1);
@@ -44,10 +44,11 @@ impl Normalisation {
         }
     }
 
-    /// The normalisation of a matrix that is 0/1 divided by the sums of its rows, to the last bit; none if it is not, or if
-    /// no row has more than one entry, so that it is 0/1 itself.
+    /// The normalisation of a matrix that is 0/1 divided by the sums of its rows, to the last bit; none if it is not,
+    /// or if no row has more than one entry, so that it is 0/1 itself.
     ///
-    /// Rows of 1, 2, 4, … ones are the same in both precisions: then the type of what the file stores says which is meant.
+    /// Rows of 1, 2, 4, … ones are the same in both precisions: then the type of what the file stores says which is
+    /// meant.
     #[must_use]
     pub fn recognise(matrix: &SparseMatrix, stored_as_doubles: bool) -> Option<Normalisation> {
         let some = (0..matrix.rows).any(|row| matrix.row(row).1.len() > 1);

@@ -1,4 +1,5 @@
-//! Operators of a description: rules by name, and matrices that stand in the same file, which are then named by their digest.
+//! Operators of a description: rules by name, and matrices that stand in the same file, which are then named by their
+//! digest.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,11 @@
-//! Part files: a graph file that holds some nodes of a larger graph, which of them it answers for, and what these are there.
+//! Part files: a graph file that holds some nodes of a larger graph, which of them it answers for, and what these are
+//! there.
 //!
-//! Besides the arrays of a graph file there are `part_nodes` (the id of each row in the whole graph, rising), `part_own` (the rows that
-//! the part answers for, rising), `part_facts` (number of the part from 0, number of parts, nodes of the whole graph, hops, and the longest rows of
-//! its adjacency, without and with the node itself), `part_low` and `part_high` (the smallest and the largest value that each attribute
-//! has in the whole graph) and `part_whole` (the digest of the whole graph).
+//! Besides the arrays of a graph file there are `part_nodes` (the id of each row in the whole graph, rising),
+//! `part_own` (the rows that the part answers for, rising), `part_facts` (number of the part from 0, number of parts,
+//! nodes of the whole graph, hops, and the longest rows of its adjacency, without and with the node itself), `part_low`
+//! and `part_high` (the smallest and the largest value that each attribute has in the whole graph) and `part_whole`
+//! (the digest of the whole graph).
 
 use crate::archive::Archive;
 use crate::parts::Reader;

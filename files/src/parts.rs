@@ -84,7 +84,8 @@ impl<'bytes> Reader<'bytes> {
             return Ok((triplets::dense(&self.take(&whole)?)?, whole));
         }
         if !self.archive.has(&part("data")) {
-            // A pickled matrix under another name is what people have; its remedy is another than that of a missing array.
+            // A pickled matrix under another name is what people have; its remedy is another than that of a missing
+            // array.
             let names =
                 if prefix == "adj" { ["adj", "adjacency", "A", "graph"] } else { ["attr", "features", "x", "feat"] };
             for name in names {
@@ -142,8 +143,8 @@ impl<'bytes> Reader<'bytes> {
         EDGES.into_iter().find(|name| !own && self.archive.has(name))
     }
 
-    /// The adjacency from a list of edges: `edge_index` is [2, edges], `edges` is [edges, 2]. Edges that are listed more than
-    /// once count so often, as in PyTorch Geometric, and `edge_weight` is what each counts.
+    /// The adjacency from a list of edges: `edge_index` is [2, edges], `edges` is [edges, 2]. Edges that are listed
+    /// more than once count so often, as in PyTorch Geometric, and `edge_weight` is what each counts.
     pub fn edges(&mut self, name: &str, nodes: usize, options: &GraphOptions) -> Result<SparseMatrix, FileError> {
         let array = self.take(name)?;
         let by_side = name == "edge_index";
@@ -470,8 +471,8 @@ fn other_than_one(matrix: &SparseMatrix) -> Option<(usize, usize, u32, f64)> {
     Some((count, row, matrix.indices[first], matrix.values[first]))
 }
 
-/// Has every entry its mirror image? Rows are gone through in order, so that those of a column are met in the order in which its row has
-/// them: large graphs are not searched for each entry.
+/// Has every entry its mirror image? Rows are gone through in order, so that those of a column are met in the order in
+/// which its row has them: large graphs are not searched for each entry.
 fn is_symmetric(pattern: &Pattern) -> bool {
     let Pattern { rows, offsets, indices, .. } = pattern;
     let mut next = offsets.clone();

@@ -10,9 +10,10 @@ use std::path::Path;
 
 /// Reads which of `count` things (called `what`, such as "nodes") are meant: ids, or a mask.
 ///
-/// A mask is an array of booleans, or a list of 0 and 1 alone, with as many entries as there are things. An array of booleans of
-/// any other length is an error, and so is a list of 0 and 1 alone in which one of them is repeated: it is a mask of something
-/// else. `entry` names an array of an npz file; without it the file must hold one array alone, or text with one number per line.
+/// A mask is an array of booleans, or a list of 0 and 1 alone, with as many entries as there are things. An array of
+/// booleans of any other length is an error, and so is a list of 0 and 1 alone in which one of them is repeated: it is
+/// a mask of something else. `entry` names an array of an npz file; without it the file must hold one array alone, or
+/// text with one number per line.
 ///
 /// # Errors
 /// If the file cannot be read, or holds neither ids nor a mask that fits.

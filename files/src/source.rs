@@ -9,13 +9,13 @@ use std::sync::OnceLock;
 /// The bytes that a file may have and that its arrays may take on every machine: 4 GiB.
 pub const USUAL_INPUT: u64 = 4 << 30;
 
-/// Bytes of numbers that each byte of a file beyond [`USUAL_INPUT`] may inflate to. A deflated byte can grow a thousandfold, so a small
-/// file could otherwise ask for all memory there is.
+/// Bytes of numbers that each byte of a file beyond [`USUAL_INPUT`] may inflate to. A deflated byte can grow a
+/// thousandfold, so a small file could otherwise ask for all memory there is.
 const INFLATION: u64 = 32;
 
-/// The largest file that is read, and the most that its arrays may take together once they are read (8 bytes for each number, however
-/// short it is stored, and 32 for each name): half of the machine's memory, but no less than [`USUAL_INPUT`]; or what the variable
-/// `GCNPROOF_INPUT_LIMIT` says in GiB.
+/// The largest file that is read, and the most that its arrays may take together once they are read (8 bytes for each
+/// number, however short it is stored, and 32 for each name): half of the machine's memory, but no less than
+/// [`USUAL_INPUT`]; or what the variable `GCNPROOF_INPUT_LIMIT` says in GiB.
 pub fn largest_input() -> u64 {
     static LARGEST: OnceLock<u64> = OnceLock::new();
     *LARGEST.get_or_init(|| {
@@ -76,7 +76,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// A zip archive that is read array by array, so that its bytes are not in memory beside what they become; `None` for anything else.
+/// A zip archive that is read array by array, so that its bytes are not in memory beside what they become; `None` for
+/// anything else.
 pub(crate) fn archive(path: &Path) -> Option<BufReader<File>> {
     let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);

@@ -129,8 +129,8 @@ pub(crate) fn finite_or(array: &Array, remedy: &'static str) -> Result<Vec<f64>,
     }
 }
 
-/// A matrix whose rows are stored one after the other. What is sorted already, without zeros, is taken as it is: large graphs are not held
-/// twice.
+/// A matrix whose rows are stored one after the other. What is sorted already, without zeros, is taken as it is: large
+/// graphs are not held twice.
 pub(crate) fn by_rows(
     [rows, columns]: [usize; 2],
     offsets: Vec<usize>,

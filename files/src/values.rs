@@ -1,8 +1,9 @@
-//! Real-valued attributes as attributes that a row has or has not: each number is a sum of signed powers of two, and each power of
-//! two that an attribute needs is an attribute of its own, whose weights are those of the attribute times the power.
+//! Real-valued attributes as attributes that a row has or has not: each number is a sum of signed powers of two, and
+//! each power of two that an attribute needs is an attribute of its own, whose weights are those of the attribute times
+//! the power.
 //!
-//! Multiplication by a power of two is exact, so that the network with these weights computes exactly what the network computes on
-//! the numbers.
+//! Multiplication by a power of two is exact, so that the network with these weights computes exactly what the network
+//! computes on the numbers.
 
 use crate::{DenseMatrix, Pattern, SparseMatrix};
 
@@ -44,7 +45,8 @@ impl Values {
     /// The numbers of a matrix, whose column ids ascend within a row, and which row has which power of two.
     ///
     /// # Errors
-    /// With the row and the column of a number that is not finite, too large or too small, or with neither if there are too many.
+    /// With the row and the column of a number that is not finite, too large or too small, or with neither if there are
+    /// too many.
     pub fn new(matrix: SparseMatrix) -> Result<(Values, Pattern), Option<(usize, u32)>> {
         let mut found: Vec<Digit> = Vec::new();
         let (mut rows, mut entries) = (Vec::with_capacity(matrix.rows), 0);

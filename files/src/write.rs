@@ -158,8 +158,8 @@ pub fn model_safetensors(
     }
 }
 
-/// The bytes of a model whose network is described otherwise than by the names of its tensors: `description` is what its metadata
-/// say of it under `gcnproof.network` (docs/model-format.md).
+/// The bytes of a model whose network is described otherwise than by the names of its tensors: `description` is what
+/// its metadata say of it under `gcnproof.network` (docs/model-format.md).
 ///
 /// # Errors
 /// As [`write_model_safetensors`].
@@ -195,8 +195,8 @@ fn tensors_safetensors(
     in_order(&bytes).ok_or_else(|| unwritable(name, "its header cannot be put in order".into()))
 }
 
-/// The same file with its metadata in the order of their names: the library keeps them in an order of chance, and the same
-/// model would be another file every time.
+/// The same file with its metadata in the order of their names: the library keeps them in an order of chance, and the
+/// same model would be another file every time.
 fn in_order(bytes: &[u8]) -> Option<Vec<u8>> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
     let (header, data) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;

@@ -66,7 +66,8 @@ impl Area {
         }
     }
 
-    /// How many cases of a hundred are about it, where all areas are attacked: cases of some are larger or slower than of others.
+    /// How many cases of a hundred are about it, where all areas are attacked: cases of some are larger or slower than
+    /// of others.
     pub fn weight(self) -> usize {
         match self {
             Area::Flips => 30,

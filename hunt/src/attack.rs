@@ -1,5 +1,5 @@
-//! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports, own
-//! proofs under other headers and on other graphs and models. What is accepted must be true.
+//! Proofs of false things: own proofs tampered with, proofs forged by climbing on the bound that the checker reports,
+//! own proofs under other headers and on other graphs and models. What is accepted must be true.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Hints made up for a claim and improved step by step on the bound that the rules give: true claims get proofs this way, and
-//! false ones must never.
+//! Hints made up for a claim and improved step by step on the bound that the rules give: true claims get proofs this
+//! way, and false ones must never.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! What a leaf with hints is worth: rules 4 and 6 of section 4 of `check/FORMAT.md` (version 2), and all rules together.
+//! What a leaf with hints is worth: rules 4 and 6 of section 4 of `check/FORMAT.md` (version 2), and all rules
+//! together.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

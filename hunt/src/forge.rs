@@ -1,4 +1,5 @@
-//! Whole proofs made up from the rules of the format: splits at random, hints by climbing, lines of bounds for deep networks.
+//! Whole proofs made up from the rules of the format: splits at random, hints by climbing, lines of bounds for deep
+//! networks.
 
 use std::cmp::Ordering;
 

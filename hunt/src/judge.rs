@@ -16,8 +16,8 @@ const LONGEST_PATH: usize = 1024;
 const LARGEST_TREE: usize = 1 << 20;
 
 impl Rules<'_> {
-    /// Is the proof of robustness of a line (`{"node":…}`) accepted? Short leaves must have been expanded. The reference class by
-    /// label is checked, that by prediction follows from what is proved.
+    /// Is the proof of robustness of a line (`{"node":…}`) accepted? Short leaves must have been expanded. The
+    /// reference class by label is checked, that by prediction follows from what is proved.
     ///
     /// # Errors
     /// Why it is not.

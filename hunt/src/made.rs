@@ -1,5 +1,5 @@
-//! Proofs with explicit hints, made up by climbing on the rules: what the rules accept must be true, and the checker must say the
-//! same as the rules about them and about changed ones.
+//! Proofs with explicit hints, made up by climbing on the rules: what the rules accept must be true, and the checker
+//! must say the same as the rules about them and about changed ones.
 
 use std::cmp::Ordering;
 use std::path::Path;

@@ -50,7 +50,8 @@ struct Arguments {
     /// One component in so many is attacked with false proofs; 0: none
     #[arg(long, default_value_t = 20)]
     attacked: usize,
-    /// Instead of problems, show small files with large costs to the checker, each in a process of its own; --problems counts files
+    /// Instead of problems, show small files with large costs to the checker, each in a process of its own; --problems
+    /// counts files
     #[arg(long)]
     resources: bool,
     /// With --resources: more seconds than this are a finding; eight times as many with --exact

@@ -226,8 +226,8 @@ impl<N: Number> NumericLayer<N> {
 }
 
 impl<N: Number> Network<N> {
-    /// What does not depend on hidden units: biases and terms that read attributes, layer after layer. A set of flips changes
-    /// nothing else directly.
+    /// What does not depend on hidden units: biases and terms that read attributes, layer after layer. A set of flips
+    /// changes nothing else directly.
     fn direct(&self, range: &Range<usize>, attributes: &[bool]) -> Vec<N> {
         let width = attributes.len() / range.len().max(1);
         let entries: Vec<N> = attributes
@@ -390,9 +390,10 @@ impl Network<f64> {
         Network { layers: layers.collect(), exponent: 0, rows: Rows::of(case) }
     }
 
-    /// A bound of every logit of a component if all numbers were taken without their signs: the scale of rounding errors. On the
-    /// way of each term into a logit there are fewer than 2¹⁰ roundings, so the error of a logit is below 2⁻⁴² of three times this
-    /// number (an attribute that is removed counts twice, once with and once without sign).
+    /// A bound of every logit of a component if all numbers were taken without their signs: the scale of rounding
+    /// errors. On the way of each term into a logit there are fewer than 2¹⁰ roundings, so the error of a logit is
+    /// below 2⁻⁴² of three times this number (an attribute that is removed counts twice, once with and once without
+    /// sign).
     pub fn magnitude(&self, range: &Range<usize>) -> f64 {
         let mut values: Vec<Vec<f64>> = Vec::new();
         for layer in &self.layers {

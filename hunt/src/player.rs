@@ -22,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// After so many searches that did not end, the other nodes of a case are left out.
 const GIVEN_UP: usize = 2;
 
-/// After this time, and that for each node, the other nodes of a case are left out as well: hard cases are not the hunt's business.
+/// After this time, and that for each node, the other nodes of a case are left out as well: hard cases are not the
+/// hunt's business.
 const CASE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(2));
 
 /// Set to stop everything soon: searches end, and what they were about is not compared.
@@ -66,7 +67,8 @@ impl How {
         }
     }
 
-    /// May all perturbations be tried where there are few? There are in every case, and bounds and searches are to be seen as well.
+    /// May all perturbations be tried where there are few? There are in every case, and bounds and searches are to be
+    /// seen as well.
     fn lists(self, case: &Case) -> bool {
         self == How::Best || self == How::Complete && case.nodes().is_multiple_of(2)
     }

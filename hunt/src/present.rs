@@ -1,5 +1,5 @@
-//! Proofs tampered with and forged, in every area that has trees of them; and who shows them to both kinds of arithmetic: what is accepted
-//! must be true.
+//! Proofs tampered with and forged, in every area that has trees of them; and who shows them to both kinds of
+//! arithmetic: what is accepted must be true.
 
 use gcnproof_check::{EdgeAnswer, Fault, Reason, Verdict};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Shows a proof to the checker, and judges what it says: by the truth, by the rules of the format, and by the verified checker.
+//! Shows a proof to the checker, and judges what it says: by the truth, by the rules of the format, and by the verified
+//! checker.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -51,7 +52,8 @@ impl Ring<'_> {
         }
     }
 
-    /// Shows a line to the checker. Returns what it was rejected for, with the bound where there is one; `None` if accepted.
+    /// Shows a line to the checker. Returns what it was rejected for, with the bound where there is one; `None` if
+    /// accepted.
     pub fn show(&self, line: &Value, random: &mut Random, findings: &mut Vec<Finding>) -> Option<f64> {
         if has_envelope(line) {
             Counts::add(&self.counts.bent, 1);
@@ -112,7 +114,8 @@ impl Ring<'_> {
 }
 
 impl Ring<'_> {
-    /// What is wrong with what the verified checker says of a proof: it must accept what the other one accepts, and nothing false.
+    /// What is wrong with what the verified checker says of a proof: it must accept what the other one accepts, and
+    /// nothing false.
     pub fn verified(&self, checker: &Checker, proof: &NodeProof, accepted: bool, truth: bool) -> Option<String> {
         let judge = self.judge.as_ref()?;
         let answer = Counts::time(&self.counts.verifying, || guard(|| judge.borrow_mut().ask(checker, proof)));
@@ -144,7 +147,8 @@ pub fn is_nested(proof: &NodeProof) -> bool {
     matches!(&proof.claim, Claim::Robust(trees) if trees.iter().flat_map(|one| &one.tree).any(nested))
 }
 
-/// Why the rules of the format do not accept what a checker has accepted, after short leaves are written out; `None` if they do.
+/// Why the rules of the format do not accept what a checker has accepted, after short leaves are written out; `None` if
+/// they do.
 pub fn refusal(checker: &Checker, proof: &NodeProof, rules: &Rules) -> Option<String> {
     if !matches!(proof.claim, Claim::Robust(_)) {
         return None;

@@ -45,8 +45,9 @@ pub fn equal_classes(case: &mut Case, random: &mut Random) {
     layer.bias[to] = step(layer.bias[from], random.between(-1, 1));
 }
 
-/// Multiplies layers and matrices by powers of two: the same network but for a factor in exact arithmetic, while floats on the way
-/// underflow or overflow. A bias that would not be a finite number becomes 0, a weight or an entry stays as it is.
+/// Multiplies layers and matrices by powers of two: the same network but for a factor in exact arithmetic, while floats
+/// on the way underflow or overflow. A bias that would not be a finite number becomes 0, a weight or an entry stays as
+/// it is.
 pub fn rescale(case: &mut Case, random: &mut Random) {
     let mut total = 0;
     let widest = random.pick(&[60, 300, 540, 1000]);

@@ -1,4 +1,5 @@
-//! Deep networks of ordinary numbers whose worst-case margin at some node is small and positive: bounds have to be good there.
+//! Deep networks of ordinary numbers whose worst-case margin at some node is small and positive: bounds have to be good
+//! there.
 
 use gcnproof_files::{DenseMatrix, LayerFile};
 

@@ -180,8 +180,8 @@ impl<'a> Oracle<'a> {
         truths(&references, classes, exact, network.exponent)
     }
 
-    /// Shows every admissible set of flips of a component with the predicted classes and whether each prediction is broken (a tie is), the empty
-    /// set first.
+    /// Shows every admissible set of flips of a component with the predicted classes and whether each prediction is
+    /// broken (a tie is), the empty set first.
     pub fn each_broken(&self, range: Range<usize>, mut see: impl FnMut(&[Flip], &[usize], &[bool])) {
         match &self.plan {
             Plan::Small(network) => self.broken_of(network, None, range, &mut see),

@@ -1,4 +1,5 @@
-//! Problems whose smallest margin is one MILP: what solvers say of its class pairs, of the LP and of the ILP that relax it.
+//! Problems whose smallest margin is one MILP: what solvers say of its class pairs, of the LP and of the ILP that relax
+//! it.
 
 use std::time::Instant;
 
@@ -8,8 +9,8 @@ use gcnproof_verify::solver::{Clarabel, GoodLp, Highs, Limits, Minilp, Solver};
 
 use crate::settings::{Settings, measured, refuse, status};
 
-/// Fills in the numbers of some class pairs. `margin` is that of the network at a point of the program, for an objective;
-/// nothing where the point is no attack.
+/// Fills in the numbers of some class pairs. `margin` is that of the network at a point of the program, for an
+/// objective; nothing where the point is no attack.
 pub(crate) fn ask_solvers(
     model: &MixedModel,
     settings: &Settings,

@@ -1,5 +1,5 @@
-//! Rows that are divided by their sums, and categories: the problem of one target as plain data for `gcnproof-verify`, and
-//! the numbers of its class pairs.
+//! Rows that are divided by their sums, and categories: the problem of one target as plain data for `gcnproof-verify`,
+//! and the numbers of its class pairs.
 
 use gcnproof::internals::bound::prepared::Prepared;
 use gcnproof::internals::certify::certifier::Certifier;

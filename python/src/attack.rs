@@ -45,7 +45,8 @@ pub struct FlipMeans<'py> {
     ranges: Option<RangeMeans>,
 }
 
-/// The values that attributes may get where they are moved instead of flipped; with neither, those between the smallest and the largest of each.
+/// The values that attributes may get where they are moved instead of flipped; with neither, those between the smallest
+/// and the largest of each.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct RangeMeans {

@@ -20,7 +20,8 @@ static WORKING: Mutex<()> = Mutex::new(());
 /// Time between two looks at signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long an interrupted call waits for its work to end. What takes longer ends on its own, and files are valid at every moment.
+/// How long an interrupted call waits for its work to end. What takes longer ends on its own, and files are valid at
+/// every moment.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// The stack of the thread that works: as much as a main thread has.
@@ -73,7 +74,8 @@ pub fn answer<'py>(
     }
 }
 
-/// Runs `work`. `progress` is called with what is done, of how much, and a message. Ctrl-C ends the call within a second.
+/// Runs `work`. `progress` is called with what is done, of how much, and a message. Ctrl-C ends the call within a
+/// second.
 pub fn call<T: Send + 'static>(
     py: Python,
     threads: Option<usize>,
@@ -82,8 +84,8 @@ pub fn call<T: Send + 'static>(
 ) -> PyResult<Done<T>> {
     let (sender, receiver) = mpsc::channel();
     let receiver = Mutex::new(receiver);
-    // It waits for its turn; then it works, or is told not to begin. Either it sees the cancellation, or the canceller sees that it has
-    // begun and stops it.
+    // It waits for its turn; then it works, or is told not to begin. Either it sees the cancellation, or the canceller
+    // sees that it has begun and stops it.
     let begun = Arc::new(AtomicBool::new(false));
     let cancelled = Arc::new(AtomicBool::new(false));
     let (beginning, cancel) = (begun.clone(), cancelled.clone());

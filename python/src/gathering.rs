@@ -1,4 +1,5 @@
-//! The rows and proofs of a run that several machines share, where they come together: the file that `certify(out=…)` writes.
+//! The rows and proofs of a run that several machines share, where they come together: the file that `certify(out=…)`
+//! writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};

@@ -44,7 +44,8 @@ fn ids(array: &Bound<PyAny>) -> PyResult<Vec<u32>> {
     Ok(array.as_array().iter().map(|&id| id as u32).collect())
 }
 
-/// A pattern. Python has sorted and checked it; what is not a pattern all the same is refused, since inner loops rely on it.
+/// A pattern. Python has sorted and checked it; what is not a pattern all the same is refused, since inner loops rely
+/// on it.
 fn pattern(py: Python, what: &str, rows: usize, csr: Csr) -> PyResult<Pattern> {
     let (offsets, indices, columns) = csr;
     let offsets: Vec<usize> = offsets.as_array().iter().map(|&at| at as usize).collect();
@@ -66,11 +67,12 @@ fn pattern(py: Python, what: &str, rows: usize, csr: Csr) -> PyResult<Pattern> {
 
 #[pymethods]
 impl Graph {
-    /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and classes.
-    /// Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
+    /// A graph from the parts of CSR matrices. Labels below 0 are none. Names are those of nodes, attributes and
+    /// classes. Where rows are divided by their sums, `normalised` is 32 or 64: the bits of the quotients.
     #[allow(clippy::too_many_arguments)]
     #[new]
-    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs. Where attributes are numbers, `values` has those of the entries.
+    /// Where whole graphs are classified, `batch` has the graph of each node, and labels are those of the graphs. Where
+    /// attributes are numbers, `values` has those of the entries.
     #[pyo3(signature = (adjacency, attributes, labels=None, names=(None, None, None), normalised=None, batch=None, directed=false, values=None))]
     fn new(
         py: Python,

@@ -1,5 +1,5 @@
-//! The native module of the Python package: the library with Python's arrays, signals and exceptions. Python's own layer, which
-//! users see, is in `gcnproof/`.
+//! The native module of the Python package: the library with Python's arrays, signals and exceptions. Python's own
+//! layer, which users see, is in `gcnproof/`.
 
 mod arrow;
 mod asked;

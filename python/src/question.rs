@@ -1,4 +1,5 @@
-//! Questions about nodes, whatever the attacker. They own what they need: another thread answers them, or another machine.
+//! Questions about nodes, whatever the attacker. They own what they need: another thread answers them, or another
+//! machine.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};

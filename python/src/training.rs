@@ -1,5 +1,5 @@
-//! Certificates of a network whose numbers change from step to step, with their gradient: what a loss in somebody else's
-//! training loop needs. The structure of the network stays as it was read.
+//! Certificates of a network whose numbers change from step to step, with their gradient: what a loss in somebody
+//! else's training loop needs. The structure of the network stays as it was read.
 
 use std::sync::Arc;
 
@@ -141,8 +141,8 @@ impl Certificates {
         self.problem.graph().target_count()
     }
 
-    /// Takes new numbers, layer by layer in the order in which each reads only those before it, and evaluates the loss of
-    /// some targets, with its gradient if that is asked for.
+    /// Takes new numbers, layer by layer in the order in which each reads only those before it, and evaluates the loss
+    /// of some targets, with its gradient if that is asked for.
     fn evaluate<'py>(
         &mut self,
         py: Python<'py>,

@@ -265,7 +265,8 @@ fn bars(curves: &[Curve], letter: &str, group: &Group) -> Plot {
     plot
 }
 
-/// Nodes by their verdict as deployed: robust, dependent on rounding, undecided, non-robust. Nothing if that was not asked.
+/// Nodes by their verdict as deployed: robust, dependent on rounding, undecided, non-robust. Nothing if that was not
+/// asked.
 pub fn deployed_counts(group: &Group) -> Option<[usize; 4]> {
     let rows = &group.headline()?.rows;
     rows.iter().any(|row| row.deployed.is_some()).then(|| {

@@ -78,8 +78,8 @@ impl EdgeAttack {
     }
 }
 
-/// Nodes within two edges of a node: all that the logits of a network with one hidden layer depend on. Of a graph all of its nodes,
-/// where graphs are classified.
+/// Nodes within two edges of a node: all that the logits of a network with one hidden layer depend on. Of a graph all
+/// of its nodes, where graphs are classified.
 pub fn measure(landscape: &Landscape, node: u64) -> u64 {
     let graph = landscape.graph();
     if graph.batch().is_some() {

@@ -168,7 +168,8 @@ fn flipped_of(group: &Group, landscape: Option<&Landscape>, tally: FlipTally, sp
     Figure { number: 6, name, title, caption, plots, columns, height: 430.0, numbers, made: Vec::new() }.into()
 }
 
-/// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all that are compared.
+/// Bars from the top down, in the order given: attributes or nodes by their flips. `most` is the longest bar of all
+/// that are compared.
 pub fn ranked(
     title: &str,
     label: &str,

@@ -284,7 +284,8 @@ impl Groups {
         }
     }
 
-    /// Groups are told apart by what differs between them: budgets, nodes, questions. Readers are told that there are several.
+    /// Groups are told apart by what differs between them: budgets, nodes, questions. Readers are told that there are
+    /// several.
     fn tell_apart(&mut self) {
         type Property = fn(&Group) -> String;
         let apart: [(&str, Property); 3] = [

@@ -1,12 +1,13 @@
 //! The report: one self-contained HTML page and its figures, made from result files.
 //!
 //! [`source`] reads files and tells what they are, [`group`] puts together what belongs to one model and budget,
-//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1), [`compared`] (2),
-//! [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`] (7), [`whole`] and [`used`] (8), whose
-//! results are in [`collective`], [`classes`] (9). [`population`] says which nodes a number is about. [`row`] has the rows of all attackers in one form; the attacker's own words are data, too
-//! ([`group::Group::words`]). [`table`] holds the nodes, [`explorer`]
-//! what the page's map and drawings need, [`models`] the networks for it, [`origin`] date and commands, and [`page`] puts everything
-//! together. Nothing is computed here that a verdict rests on.
+//! [`landscape`] adds what only the graph knows, `chart` draws. Each figure has a file of its own: [`curve`] (1),
+//! [`compared`] (2), [`tightness`] (3), [`surroundings`] (4), [`dynamics`] (5), [`flips`] or [`cuts`] (6), [`cost`]
+//! (7), [`whole`] and [`used`] (8), whose results are in [`collective`], [`classes`] (9). [`population`] says which
+//! nodes a number is about. [`row`] has the rows of all attackers in one form; the attacker's own words are data, too
+//! ([`group::Group::words`]). [`table`] holds the nodes, [`explorer`] what the page's map and drawings need, [`models`]
+//! the networks for it, [`origin`] date and commands, and [`page`] puts everything together. Nothing is computed here
+//! that a verdict rests on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -136,7 +137,8 @@ impl Report {
         sheets
     }
 
-    /// The classes that the model of a group predicts: from all results of that model, and from the model itself where it is known.
+    /// The classes that the model of a group predicts: from all results of that model, and from the model itself where
+    /// it is known.
     fn predicted(&self, group: &Group) -> BTreeMap<u64, u64> {
         let network = group.identity.as_ref().and_then(|identity| self.models.of(identity));
         let known = self.landscape.as_ref().zip(network);

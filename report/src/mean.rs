@@ -2,8 +2,8 @@
 
 use super::sheet::percent;
 
-/// The mean of the largest certified `Q`. A node that is certified up to the largest `Q` that was tried counts with that one,
-/// although it may withstand more: the mean is then a lower bound, and says so.
+/// The mean of the largest certified `Q`. A node that is certified up to the largest `Q` that was tried counts with
+/// that one, although it may withstand more: the mean is then a lower bound, and says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// The mean of what is certified.

@@ -28,8 +28,9 @@ impl Models {
         self.all.iter().find(|(known, _)| known == identity).map(|(_, network)| network)
     }
 
-    /// Reads the models of the groups from files. `given` are those a user has named: each must belong to some results, and
-    /// those that a study keeps are passed over if they do not. `rules` is the message passing where results only know a matrix.
+    /// Reads the models of the groups from files. `given` are those a user has named: each must belong to some results,
+    /// and those that a study keeps are passed over if they do not. `rules` is the message passing where results only
+    /// know a matrix.
     pub fn read(
         given: &[PathBuf],
         kept: &[PathBuf],

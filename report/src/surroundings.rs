@@ -62,7 +62,8 @@ struct SurroundingSpan {
     certified: u64,
 }
 
-/// Figure 4 of each group, with the same axes for all of them. `predicted` has the classes of all nodes that are known, group by group.
+/// Figure 4 of each group, with the same axes for all of them. `predicted` has the classes of all nodes that are known,
+/// group by group.
 pub fn robustness(groups: &[Group], landscape: Option<&Landscape>, predicted: &[BTreeMap<u64, u64>]) -> Vec<Sheet> {
     let all: Vec<Vec<Surrounding>> =
         groups.iter().zip(predicted).map(|(group, predicted)| places(group, landscape, predicted)).collect();

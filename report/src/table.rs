@@ -25,7 +25,8 @@ struct Line<'a> {
     radius: Option<&'a NodeRadius>,
 }
 
-/// The table of one group, as the page's script reads it; `None` if it has no nodes. `weighing` is its network, if it is known.
+/// The table of one group, as the page's script reads it; `None` if it has no nodes. `weighing` is its network, if it
+/// is known.
 pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Weighing>) -> Option<Value> {
     let mut lines: BTreeMap<u64, Line> = BTreeMap::new();
     for row in group.headline().map_or(&[][..], |verdicts| &verdicts.rows) {
@@ -38,7 +39,8 @@ pub fn nodes(group: &Group, landscape: Option<&Landscape>, weighing: Option<&Wei
         return None;
     }
     let knowledge = Knowledge::new(group);
-    // What a flip does to a margin is weighed, what a changed edge or a move does is not: an edge counts together with others alone.
+    // What a flip does to a margin is weighed, what a changed edge or a move does is not: an edge counts together with
+    // others alone.
     let attacks = Attacks::new(group, weighing.filter(|_| group.attacked == Attacked::Flips));
     let letter = group.words().global;
     let mut columns = Columns { lines: &lines, all: Vec::new() };
@@ -176,8 +178,8 @@ fn moved<'a>(attacks: &Attacks, landscape: Option<&Landscape>, nodes: impl Itera
     nodes.map(|node| attacks.of(*node).map_or(json!(0), list)).collect()
 }
 
-/// Changed edges as the script reads them: one end, then three times the other plus 0 (removed), 1 (inserted) or 2 (not known).
-/// A node without a known attack has 0.
+/// Changed edges as the script reads them: one end, then three times the other plus 0 (removed), 1 (inserted) or 2 (not
+/// known). A node without a known attack has 0.
 fn changed_edges<'a>(group: &Group, landscape: Option<&Landscape>, nodes: impl Iterator<Item = &'a u64>) -> Vec<Value> {
     let known = group.witnesses();
     let change = |edge: &Edge| group.attacked.edges().map_or(2, |attack| attack.change(*edge, landscape) as u64);
@@ -240,7 +242,8 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// The verdicts where the page begins. Its script moves them with `Q`, so that all three names are there from the start.
+    /// The verdicts where the page begins. Its script moves them with `Q`, so that all three names are there from the
+    /// start.
     fn verdicts(&mut self, knowledge: &Knowledge) {
         const ORDER: [Verdict; 3] = [Verdict::NonRobust, Verdict::Robust, Verdict::Undecided];
         let verdict = |(node, line): (&u64, &Line)| match knowledge.start {

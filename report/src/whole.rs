@@ -1,5 +1,5 @@
-//! Figure 8: one attack for the whole graph – how many predictions it breaks against `Q`, and beside it what nodes withstand each by
-//! itself. [`used`] has its second part, what the attack uses.
+//! Figure 8: one attack for the whole graph – how many predictions it breaks against `Q`, and beside it what nodes
+//! withstand each by itself. [`used`] has its second part, what the attack uses.
 
 use gcnproof_results::record::attackers::Attackers;
 use gcnproof_results::record::collective::CollectiveRecord;

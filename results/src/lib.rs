@@ -1,5 +1,5 @@
-//! Results files: tables of rows, one per node or pair, as Parquet, JSON lines or CSV; [`record`] has the rows that gcnproof
-//! writes.
+//! Results files: tables of rows, one per node or pair, as Parquet, JSON lines or CSV; [`record`] has the rows that
+//! gcnproof writes.
 //!
 //! The three formats have the same columns under the same names; [`Format::from_path`] chooses by
 //! extension. A row is any `T: Serialize + DeserializeOwned` whose fields are the columns of a

@@ -53,7 +53,8 @@ impl Folder {
 }
 
 impl Proofs<'_> {
-    /// Finds a bound that can be proved and an attack, and writes the proof, which the checker has accepted. Nothing if the run is stopped.
+    /// Finds a bound that can be proved and an attack, and writes the proof, which the checker has accepted. Nothing if
+    /// the run is stopped.
     pub fn prove(
         &self,
         work: &Collective,

@@ -39,7 +39,8 @@ pub enum Proposer {
     Highs(Propose),
 }
 
-/// Puts the bound that a solver's multipliers give in the place of the one that the outcome has; in words, why there are none.
+/// Puts the bound that a solver's multipliers give in the place of the one that the outcome has; in words, why there
+/// are none.
 pub type Propose = fn(&Certifier, &[(Base, usize)], Option<usize>, &mut Outcome) -> Result<(), String>;
 
 /// What is asked.
@@ -74,8 +75,8 @@ pub struct Question<'a> {
     pub effort: Effort,
     /// The same for the record.
     pub effort_record: EffortRecord,
-    /// Are single nodes searched up to the largest budget? Otherwise up to a few flips: what takes more is bounded as well by what
-    /// every single flip can do.
+    /// Are single nodes searched up to the largest budget? Otherwise up to a few flips: what takes more is bounded as
+    /// well by what every single flip can do.
     pub exhaustive: bool,
     /// Swaps that the search for an attack tries, if given.
     pub swaps: Option<usize>,

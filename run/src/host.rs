@@ -16,8 +16,8 @@ pub trait Host: Send + Sync {
     /// A line for the user beside the results.
     fn note(&self, line: &str);
 
-    /// Rows are computed from now on, so many with those that an interrupted run has left: there is something that an interruption must
-    /// not lose.
+    /// Rows are computed from now on, so many with those that an interrupted run has left: there is something that an
+    /// interruption must not lose.
     fn begin(&self, length: usize, before: usize) -> Box<dyn Progress>;
 
     /// The same for a stage of a run; when it is finished, the progress of the run counts again.
@@ -35,8 +35,8 @@ pub trait Host: Send + Sync {
     /// What the run is about, if that is known.
     fn remembered(&self) -> Option<(Graph, Network)>;
 
-    /// Adds what the host knows to a folder that reproduces a contradiction, except for the file of results. Returns lines
-    /// about it.
+    /// Adds what the host knows to a folder that reproduces a contradiction, except for the file of results. Returns
+    /// lines about it.
     ///
     /// # Errors
     /// If a file cannot be written.

@@ -1,5 +1,6 @@
-//! Nodes by the ids that people say and read. They are the rows of the graph's file, unless that is a part of a larger graph: then they
-//! are those of the whole graph, in options and in results. Where graphs are classified they are the numbers of the graphs.
+//! Nodes by the ids that people say and read. They are the rows of the graph's file, unless that is a part of a larger
+//! graph: then they are those of the whole graph, in options and in results. Where graphs are classified they are the
+//! numbers of the graphs.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,8 @@ impl<'a> Ids<'a> {
         self.part.map_or(Some(id as usize), |part| part.row(id)).unwrap_or_default()
     }
 
-    /// The rows that a run is about: all, or those of a list of ids. A part answers for its own nodes only, and passes over others.
+    /// The rows that a run is about: all, or those of a list of ids. A part answers for its own nodes only, and passes
+    /// over others.
     pub fn asked(&self, list: Option<&str>, graph: &Graph) -> Result<Vec<usize>> {
         let Some(part) = self.part else { return lists::nodes(list, graph) };
         let own = || part.own.iter().map(|&row| row as usize);

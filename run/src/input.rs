@@ -29,7 +29,8 @@ pub fn read_graph_only(path: &Path, options: &GraphOptions) -> Result<Graph> {
     Ok(Graph::from_file(file))
 }
 
-/// The same of a graph that results are about: its attributes may be numbers, and its edges may have one direction, where these were attacked.
+/// The same of a graph that results are about: its attributes may be numbers, and its edges may have one direction,
+/// where these were attacked.
 ///
 /// # Errors
 /// If the file is none.
@@ -157,8 +158,8 @@ fn by_layer(pieces: &[String]) -> Vec<String> {
     rules
 }
 
-/// A model whose file says how messages are passed is not told otherwise, and one that was trained here with another message passing than
-/// the usual one is not read with the usual one.
+/// A model whose file says how messages are passed is not told otherwise, and one that was trained here with another
+/// message passing than the usual one is not read with the usual one.
 ///
 /// # Errors
 /// If it is.

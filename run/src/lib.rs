@@ -1,10 +1,10 @@
 //! Runs of gcnproof without a command line: a graph and a network in, rows and proofs out.
 //!
-//! A [`Run`](run::Run) says where rows go, continues an interrupted run, and hands every row to its file as soon as it is
-//! done. The program around it is its [`Host`](host::Host): it is told of progress and notes, and says when to stop.
+//! A [`Run`](run::Run) says where rows go, continues an interrupted run, and hands every row to its file as soon as it
+//! is done. The program around it is its [`Host`](host::Host): it is told of progress and notes, and says when to stop.
 //! A [`NodeQuestion`](question::NodeQuestion) asks for verdicts or radii, whatever the attacker ([`flips`], [`edges`]);
-//! [`collective_run`], [`training`], [`study`] and [`page`] are the other runs. Nothing here prints, parses arguments, or belongs to the whole
-//! process.
+//! [`collective_run`], [`training`], [`study`] and [`page`] are the other runs. Nothing here prints, parses arguments,
+//! or belongs to the whole process.
 
 // What is said goes to the host.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -28,8 +28,9 @@ pub fn number_of(text: &str, things: &str) -> std::result::Result<usize, String>
     })
 }
 
-/// The list of an option: ids (`3,17,20-25`), the path of a file with ids or a mask, or `all`. There are `count` of them; a range ends
-/// with the first that does not exist, so that a slip of the keyboard does not fill the memory before it is refused.
+/// The list of an option: ids (`3,17,20-25`), the path of a file with ids or a mask, or `all`. There are `count` of
+/// them; a range ends with the first that does not exist, so that a slip of the keyboard does not fill the memory
+/// before it is refused.
 pub fn identifiers(option: &str, list: &str, count: usize, what: &str) -> Result<Vec<i64>> {
     let parsed: Option<Vec<Vec<i64>>> = list
         .split(',')

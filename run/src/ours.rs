@@ -1,4 +1,5 @@
-//! Our own numbers of a class pair: both bounds, the optimum of the relaxation, the exact margin where it is known, the best perturbation. No solver is asked.
+//! Our own numbers of a class pair: both bounds, the optimum of the relaxation, the exact margin where it is known, the
+//! best perturbation. No solver is asked.
 
 use std::time::Instant;
 
@@ -15,14 +16,14 @@ use gcnproof_results::record::pair::{Measured, PairRecord};
 /// Column generation has found `m̂` when its two sides are this close, relative to it.
 const MET: f64 = 1e-8;
 
-/// The numbers of some class pairs of a node, for its predicted class. How exact they are is up to the certifier's effort; where it
-/// is stopped, they are not to be taken for a result.
+/// The numbers of some class pairs of a node, for its predicted class. How exact they are is up to the certifier's
+/// effort; where it is stopped, they are not to be taken for a result.
 pub fn numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     own_numbers(certifier, node, classes, true)
 }
 
-/// The same where rows are divided by their sums, or categories are replaced: solvers get other relaxations, which none of our bounds
-/// has to be below, so that the better one alone is compared with what is exact.
+/// The same where rows are divided by their sums, or categories are replaced: solvers get other relaxations, which none
+/// of our bounds has to be below, so that the better one alone is compared with what is exact.
 pub fn row_numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     own_numbers(certifier, node, classes, false)
 }
@@ -69,7 +70,8 @@ fn own_numbers(certifier: &Certifier, node: usize, classes: &[usize], relaxed: b
     rows
 }
 
-/// The same where attributes are moved within ranges: the bound by lines, and margins up to the gap of the certifier's effort.
+/// The same where attributes are moved within ranges: the bound by lines, and margins up to the gap of the certifier's
+/// effort.
 pub fn range_numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> Vec<PairRecord> {
     let mut workspace = Workspace::default();
     let timed = |certifier: &Certifier, workspace: &mut Workspace| {
@@ -80,7 +82,8 @@ pub fn range_numbers(certifier: &Certifier, node: usize, classes: &[usize]) -> V
     };
     let (bounds, bound_seconds) = timed(&certifier.clone().with_effort(Effort::Bounds), &mut workspace);
     let (result, seconds) = timed(certifier, &mut workspace);
-    // Bounds of deeper units are better than the intervals that solvers get, so that the bound need not be below their optimum.
+    // Bounds of deeper units are better than the intervals that solvers get, so that the bound need not be below their
+    // optimum.
     let shallow = certifier.network().depth() <= 3;
     let row = |&class: &usize| {
         let mut row = PairRecord {

@@ -59,7 +59,8 @@ impl<H: FileHeader> Proofs<H> {
         u32::try_from(node).is_ok_and(|node| self.state().0.done().contains(&node))
     }
 
-    /// Writes the line of a node. A disk that is full does not get better: the run stops, and [`Proofs::finish`] says so.
+    /// Writes the line of a node. A disk that is full does not get better: the run stops, and [`Proofs::finish`] says
+    /// so.
     pub fn add(&self, line: &Accepted<H::Line>) {
         let (file, outcome) = &mut *self.state();
         if outcome.is_ok() {

@@ -1,5 +1,5 @@
-//! What is asked of nodes: a verdict for each, or a radius, with files or without, whatever the attacker. Whoever asks says what is
-//! printed.
+//! What is asked of nodes: a verdict for each, or a radius, with files or without, whatever the attacker. Whoever asks
+//! says what is printed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -174,7 +174,8 @@ impl<A: Answered> NodeQuestion<'_, A> {
                     let open: Vec<usize> = open.iter().map(|&id| ids.row(id)).collect();
                     let label = |node| graph.label(node).map(|label| label as usize).filter(|_| class == Class::Labels);
                     decider.each(&open, label, |result, seconds| {
-                        // First the proof, then the row: a row without its proof would be done again, but may not come back.
+                        // First the proof, then the row: a row without its proof would be done again, but may not come
+                        // back.
                         if let (Some(proofs), Some(prove), None) = (&proofs, prove, &result.contradiction) {
                             proofs.add(&prove(&decider, &result));
                         }

@@ -50,7 +50,8 @@ pub fn is_contradiction(report: &Report) -> bool {
     report.downcast_ref::<Kept>().is_some()
 }
 
-/// Keeps what reproduces a contradiction, beside the file of results or in the folder for temporary files. Returns what is to be said.
+/// Keeps what reproduces a contradiction, beside the file of results or in the folder for temporary files. Returns what
+/// is to be said.
 pub fn keep(
     contradiction: Contradiction,
     description: &Description,

@@ -177,7 +177,8 @@ impl Run {
                     .check()
                     .map_err(|contradiction| keep(contradiction, description, self.out.as_deref(), &*self.host));
                 rows.1 = checked.and_then(|()| rows.0.push(row));
-                // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so below.
+                // A disk that is full does not get better, nor a program that contradicts itself: stop, and say so
+                // below.
                 if rows.1.is_err() {
                     self.host.stop();
                 }

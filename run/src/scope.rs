@@ -1,11 +1,12 @@
-//! Which attacks are decided on which attributes. A remedy that names another attack is made here, so that none of them leads to the next
-//! refusal.
+//! Which attacks are decided on which attributes. A remedy that names another attack is made here, so that none of them
+//! leads to the next refusal.
 
 use gcnproof::ProblemError;
 use gcnproof_files::FileError;
 use miette::{Report, miette};
 
-/// What can be asked where an attack is not decided because of the attributes; nothing where the error is about something else.
+/// What can be asked where an attack is not decided because of the attributes; nothing where the error is about
+/// something else.
 pub fn instead(error: &ProblemError) -> Option<&'static str> {
     Some(match error {
         ProblemError::Normalised { .. } => {
@@ -24,7 +25,8 @@ pub fn instead(error: &ProblemError) -> Option<&'static str> {
     })
 }
 
-/// The error about attributes that are numbers, where a command is about flips alone: `certify` decides what it does not.
+/// The error about attributes that are numbers, where a command is about flips alone: `certify` decides what it does
+/// not.
 pub fn only_flips(command: &str, report: Report) -> Report {
     match report.downcast_ref::<FileError>() {
         Some(error @ FileError::NotBinary { .. }) => miette!(

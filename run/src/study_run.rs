@@ -147,8 +147,8 @@ impl Plan {
         Ok((found.rows.into_vec(), found.interrupted))
     }
 
-    /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched, completely.
-    /// Returns the rows, or nothing if the run was interrupted.
+    /// One radius per node. Where `bounded` radii are given, only the nodes that they leave open are searched,
+    /// completely. Returns the rows, or nothing if the run was interrupted.
     fn radii(
         &self,
         subject: &Subject,

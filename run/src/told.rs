@@ -17,8 +17,8 @@ pub fn words(report: &Report) -> (String, Option<String>) {
     (text, told.help)
 }
 
-/// A message, its remedy, and those of its causes that say something new: most messages already end in what the operating
-/// system said.
+/// A message, its remedy, and those of its causes that say something new: most messages already end in what the
+/// operating system said.
 #[derive(Debug)]
 pub struct Told {
     message: String,
@@ -42,7 +42,8 @@ impl Told {
     }
 }
 
-/// A cross before the message, an arrow before each cause, the remedy last; lines of at most 80 characters where words allow it.
+/// A cross before the message, an arrow before each cause, the remedy last; lines of at most 80 characters where words
+/// allow it.
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         folded(f, "  × ", "  │ ", &self.message)?;

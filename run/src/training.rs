@@ -219,7 +219,8 @@ impl Training<'_> {
     }
 }
 
-/// Tells of a model that is of little use. Where nothing may be flipped (`void`), all nodes are certified, whatever the model is.
+/// Tells of a model that is of little use. Where nothing may be flipped (`void`), all nodes are certified, whatever the
+/// model is.
 fn warn(iterations: usize, void: bool, evaluation: &Evaluation, host: &dyn Host) {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let (certified, accuracy, largest) =

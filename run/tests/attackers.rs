@@ -1,5 +1,5 @@
-//! A third attacker, implemented here alone: it erases all attributes of some nodes. Its verdicts, radii and rows come from the
-//! code that flips and removed edges share.
+//! A third attacker, implemented here alone: it erases all attributes of some nodes. Its verdicts, radii and rows come
+//! from the code that flips and removed edges share.
 
 use gcnproof::edges::EdgeReason;
 use gcnproof::nalgebra::DMatrix;
@@ -40,7 +40,8 @@ impl Tabled for Erasures {
     type Own = Empty;
 }
 
-/// Lists all sets of at most `global` nodes, the small ones first; each is one exact question about a graph without those rows.
+/// Lists all sets of at most `global` nodes, the small ones first; each is one exact question about a graph without
+/// those rows.
 #[derive(Clone)]
 struct Listing {
     edges: Vec<(usize, usize)>,

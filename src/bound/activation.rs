@@ -59,7 +59,8 @@ impl LargestChanges {
     }
 }
 
-/// Lists of largest changes that are not in use. They are large, and the system would have to clear new memory for those of each unit.
+/// Lists of largest changes that are not in use. They are large, and the system would have to clear new memory for
+/// those of each unit.
 #[derive(Clone, Debug, Default)]
 struct Buffers(Arc<Mutex<Vec<LargestChanges>>>);
 
@@ -175,8 +176,8 @@ struct RowChanges {
 }
 
 impl RowChanges {
-    /// Fills the menu of a node for rises of the unit (docs/math.md (21.4)). `order` has the attributes that may be flipped,
-    /// those with the largest weights first where it is `sorted`.
+    /// Fills the menu of a node for rises of the unit (docs/math.md (21.4)). `order` has the attributes that may be
+    /// flipped, those with the largest weights first where it is `sorted`.
     fn fill(
         &mut self,
         graph: &Graph,
@@ -442,8 +443,8 @@ fn put(into: &mut [f64], list: &[f64]) {
     into.iter_mut().zip(list).for_each(|(slot, &step)| *slot = step);
 }
 
-/// The steps of the menus of normalised rows for rises and falls of all units: those of rows of which a branch has decided
-/// nothing are the same in every branch with as many flips.
+/// The steps of the menus of normalised rows for rises and falls of all units: those of rows of which a branch has
+/// decided nothing are the same in every branch with as many flips.
 #[derive(Debug, Default)]
 pub struct KnownSteps {
     /// By node and number of flips; as many numbers for the rise of each unit, then for its fall.

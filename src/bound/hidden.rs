@@ -102,8 +102,8 @@ impl Hidden {
         })
     }
 
-    /// By how much the bound on an activation from above that is exact at the anchor changes with the unit's input; as a
-    /// suggestion.
+    /// By how much the bound on an activation from above that is exact at the anchor changes with the unit's input; as
+    /// a suggestion.
     pub fn capped_change(&self, at: usize, change: UnitChange) -> f64 {
         match self.kink(at) {
             Some(Kink { rise, fall }) => rise * change.rise - fall * change.fall,

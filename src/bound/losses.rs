@@ -1,4 +1,5 @@
-//! What a selection of flips chooses among: the flips that a branch leaves open, and what a relaxed margin loses by them.
+//! What a selection of flips chooses among: the flips that a branch leaves open, and what a relaxed margin loses by
+//! them.
 
 use std::sync::Arc;
 

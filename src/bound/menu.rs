@@ -1,8 +1,8 @@
 //! The menu of a normalised row: by how much a linear functional of what the row sends can fall with `1, 2, …` flips of
 //! the row (docs/math.md §21).
 //!
-//! A flip changes the number of ones, and with it all entries of the row: the largest losses are not sums of the losses of
-//! single flips. With `a` additions and `r` removals the entry becomes `σ' = σ(c + a − r)`, and the loss is at most
+//! A flip changes the number of ones, and with it all entries of the row: the largest losses are not sums of the losses
+//! of single flips. With `a` additions and `r` removals the entry becomes `σ' = σ(c + a − r)`, and the loss is at most
 //!
 //! ```text
 //! (σ − σ')·B + |σ − σ'|·B̄ + σ'·(the a largest losses of additions + the r largest of removals)
@@ -74,7 +74,8 @@ impl Scales {
 /// The losses of a row by the number of its flips, under their concave hull.
 #[derive(Debug, Default)]
 pub struct Menu {
-    /// How much one more flip adds: positive, not rising; the sum of the first `k` is not below the largest loss of `k`.
+    /// How much one more flip adds: positive, not rising; the sum of the first `k` is not below the largest loss of
+    /// `k`.
     pub steps: Vec<f64>,
     /// What the flips lose that must be made; 0 where none must.
     pub base: f64,
@@ -94,8 +95,8 @@ impl Menu {
         self.fill_from(row, 0, capacity);
     }
 
-    /// The same with at least so many flips, the fewest that the limits allow: [`Menu::base`] is what these lose, and the
-    /// steps are those beyond.
+    /// The same with at least so many flips, the fewest that the limits allow: [`Menu::base`] is what these lose, and
+    /// the steps are those beyond.
     pub fn fill_from(&mut self, row: RowLosses, least: usize, capacity: usize) {
         let RowLosses { normalisation, count, additions, removals, whole, radius, limits } = row;
         for (sums, (list, sized)) in

@@ -120,7 +120,8 @@ impl Effects {
         sum_above(weights.iter().enumerate().map(effect))
     }
 
-    /// What a rise of all units by these sums loses, and a fall by them, where the sums have so many terms of these sizes.
+    /// What a rise of all units by these sums loses, and a fall by them, where the sums have so many terms of these
+    /// sizes.
     fn of_sums(&self, sums: &[f64], sizes: &[f64], terms: usize) -> [f64; 2] {
         [1.0, -1.0].map(|sign| {
             sum_above(sums.iter().zip(sizes).enumerate().map(|(j, (&sum, &size))| {
@@ -226,8 +227,8 @@ impl Paths {
         less(logits, target, reference, class, losses)
     }
 
-    /// The same where rows are normalised: rows lose the steps of their menus (docs/math.md (21.11)). Once it is known not to be
-    /// positive, the rest is not evaluated.
+    /// The same where rows are normalised: rows lose the steps of their menus (docs/math.md (21.11)). Once it is known
+    /// not to be positive, the rest is not evaluated.
     fn lower_of_rows(
         &self,
         problem: &Problem,
@@ -320,8 +321,9 @@ fn keep_largest(losses: &mut Vec<f64>, count: usize) -> f64 {
 }
 
 impl PathBuffers {
-    /// Cuts the slice of a node, and finds the weights with which its nodes reach the target: sums over all paths of the sizes of the
-    /// entries. Are they all finite? Else there is no bound. Where rows are normalised, they are put in order as well.
+    /// Cuts the slice of a node, and finds the weights with which its nodes reach the target: sums over all paths of
+    /// the sizes of the entries. Are they all finite? Else there is no bound. Where rows are normalised, they are put
+    /// in order as well.
     pub(crate) fn fill(&mut self, slice: &mut Slice, problem: &Problem, node: usize) -> bool {
         let (budget, rows) = (problem.budget(), problem.graph().normalisation().is_some());
         let PathBuffers { weights, above, largest, order, .. } = self;

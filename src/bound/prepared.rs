@@ -244,8 +244,8 @@ impl Prepared {
     }
 
     /// The bound of a unit above representation 3 as the objective, by the capped bounds of representation 3
-    /// (docs/math.md (5.15)). Where lines from below are concerned, a unit counts as active if it can be so by more than
-    /// it can be inactive, which is what a checker takes by default.
+    /// (docs/math.md (5.15)). Where lines from below are concerned, a unit counts as active if it can be so by more
+    /// than it can be inactive, which is what a checker takes by default.
     fn evaluate_bent(
         &self,
         nested: &Arc<Nested>,
@@ -489,9 +489,9 @@ impl Prepared {
         total.close()
     }
 
-    /// How many times the error of a single flip's loss covers each flip of a normalised row: itself, and its part of the
-    /// change of all other entries, which is no more than that of as many entries as there are flips
-    /// (docs/math.md (21.7)).
+    /// How many times the error of a single flip's loss covers each flip of a normalised row: itself, and its part of
+    /// the change of all other entries, which is no more than that of as many entries as there are flips (docs/math.md
+    /// (21.7)).
     fn row_error(&self, slice: &Slice) -> f64 {
         let entries = |n: &u32| self.graph().attributes().row(*n as usize).len() + self.budget().local(*n as usize);
         let longest = slice.nodes(1).iter().map(entries).max().unwrap_or(0);

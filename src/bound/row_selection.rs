@@ -106,9 +106,9 @@ impl RowSelection {
         self.shares.iter().copied().zip(self.moves())
     }
 
-    /// The sum of the `global` largest steps of all menus, rounded up: not below the loss of any admissible set; −∞ if there
-    /// is none, because the flips that must be made cannot be. `kept` gets the flips
-    /// that attain it, up to the gaps between losses and their hulls.
+    /// The sum of the `global` largest steps of all menus, rounded up: not below the loss of any admissible set; −∞ if
+    /// there is none, because the flips that must be made cannot be. `kept` gets the flips that attain it, up to the
+    /// gaps between losses and their hulls.
     pub fn select(
         &mut self,
         space: &SearchSpace,

@@ -1,5 +1,5 @@
-//! Attackers: what may be changed, and the words for it. Results, radii, rows and runs are written once over [`Attacker`]; the
-//! mathematics of each attacker stands in rooms of its own.
+//! Attackers: what may be changed, and the words for it. Results, radii, rows and runs are written once over
+//! [`Attacker`]; the mathematics of each attacker stands in rooms of its own.
 
 use std::fmt::Debug;
 

@@ -1,6 +1,8 @@
 //! The steps that decide one node, in order: each is taken only for what the steps before have left open.
 //!
-//! Path bounds → of a whole graph, attacks and lists of few perturbations → the paper's and the anchored bound → mixtures of chord and capped bound (with more than one hidden layer, capped at representation 3 too) → witnesses and local search → column generation → branch and price.
+//! Path bounds → of a whole graph, attacks and lists of few perturbations → the paper's and the anchored bound →
+//! mixtures of chord and capped bound (with more than one hidden layer, capped at representation 3 too) → witnesses and
+//! local search → column generation → branch and price.
 
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -37,7 +39,8 @@ const TRIES: usize = 300;
 const ROUNDS: usize = 12;
 
 /// So many times as many perturbations are tried where a short search leaves a network with several hidden layers open,
-/// since its branches take milliseconds; fewer where each has to be a leaf of a proof, which takes milliseconds as well.
+/// since its branches take milliseconds; fewer where each has to be a leaf of a proof, which takes milliseconds as
+/// well.
 const INSTEAD_OF_SEARCH: [usize; 2] = [32, 4];
 
 /// Tree nodes of that short search, for each class pair.
@@ -93,8 +96,9 @@ impl Certifier {
         Some(result)
     }
 
-    /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says nothing but its name. Deeper
-    /// networks need multipliers: those of the bounds that the later steps evaluate, or, where these show less than paths, the capped leaf.
+    /// With one hidden layer the anchored bound is at least the path bound (docs/math.md §17), and its leaf says
+    /// nothing but its name. Deeper networks need multipliers: those of the bounds that the later steps evaluate, or,
+    /// where these show less than paths, the capped leaf.
     fn prove_paths(&self, result: &mut NodeResult, target: Target, others: &[usize], workspace: &mut Workspace) {
         let mut leaf = Leaf { dual: self.dual_from(Relaxation::Anchored), ..Leaf::default() };
         if self.network().depth() > 3 {
@@ -118,8 +122,9 @@ impl Certifier {
         result.evidence = Some(Evidence { claim, missing: None });
     }
 
-    /// The second step, of a whole graph alone: bounds of its units serve no other target, and take longer than an attack, or than all
-    /// perturbations where there are few. Nothing if that leaves it open, or if it takes a bound to prove what it shows.
+    /// The second step, of a whole graph alone: bounds of its units serve no other target, and take longer than an
+    /// attack, or than all perturbations where there are few. Nothing if that leaves it open, or if it takes a bound to
+    /// prove what it shows.
     fn decide_by_trying(&self, target: Target, others: &[usize], workspace: &mut Workspace) -> Option<NodeResult> {
         if !self.takes_paths() || self.graph().batch().is_none() || self.settings.deployed.is_some() {
             return None;
@@ -146,8 +151,8 @@ impl Certifier {
         }
     }
 
-    /// Where a short search of a network with several hidden layers leaves a whole graph open, all perturbations are tried if
-    /// they are not too many.
+    /// Where a short search of a network with several hidden layers leaves a whole graph open, all perturbations are
+    /// tried if they are not too many.
     fn list_instead_of_search(&self, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
         let Effort::Complete(limits) = self.settings.effort else { return Cost::default() };
         let most = self.settings.listing.saturating_mul(INSTEAD_OF_SEARCH[usize::from(self.settings.proofs)]);
@@ -302,8 +307,8 @@ impl Certifier {
         self.prepared.exact(slice, exact).until(watch).lower_bound(self.budget(), objective, &lines)
     }
 
-    /// Is a margin the sum of what single flips change, whichever of them are made? Not with hidden units, nor where a flip changes a
-    /// whole row or rules out others.
+    /// Is a margin the sum of what single flips change, whichever of them are made? Not with hidden units, nor where a
+    /// flip changes a whole row or rules out others.
     pub(super) fn is_additive(&self) -> bool {
         self.network().depth() == 2 && !self.graph().normalisation().is_some() && !self.budget().has_categories()
     }
@@ -329,8 +334,8 @@ impl Certifier {
         ((first as usize) < self.network().depth()).then_some(first)
     }
 
-    /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack come
-    /// first, and the first witness ends it unless the exact margins are asked for.
+    /// Goes on where the bounds have left a pair open, as far as the effort allows. Pairs with the likeliest attack
+    /// come first, and the first witness ends it unless the exact margins are asked for.
     fn search(&self, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) -> Cost {
         let single = Limits { nodes: 1, ..Limits::default() };
         let (goals, limits) = match self.settings.effort {
@@ -386,8 +391,8 @@ impl Certifier {
         cost
     }
 
-    /// Where neither bound is large enough and no attack is known, mixes chord and capped bound per unit (see [`crate::bound::mixture`]). The
-    /// attacker's answers are tried on the true network as well.
+    /// Where neither bound is large enough and no attack is known, mixes chord and capped bound per unit (see
+    /// [`crate::bound::mixture`]). The attacker's answers are tried on the true network as well.
     fn mix_open_pairs(&self, pairs: &mut Pairs, workspace: &mut Workspace) {
         let Some(bounds) = self.activation_bounds().first() else { return };
         for at in 0..pairs.len() {
@@ -555,8 +560,8 @@ fn evidence(result: &NodeResult, pairs: &[ClassPair], breaks: Option<&ClassPair>
     let claim = match (result.verdict, breaks) {
         (Verdict::Robust, _) => {
             let trees = pairs.iter().map(|pair| {
-                // Where no bound was kept, the checker is asked about the bound that is exact at the anchor, capped where that is possible,
-                // and splits are added as needed.
+                // Where no bound was kept, the checker is asked about the bound that is exact at the anchor, capped
+                // where that is possible, and splits are added as needed.
                 let capped = || PairProof::leaf(Leaf { cap, ..Leaf::default() });
                 let PairProof(tree) = pair.proof.clone().unwrap_or_else(|_| capped());
                 ClassProof { class: pair.class as u32, tree }

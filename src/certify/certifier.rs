@@ -21,8 +21,8 @@ use crate::search::limits::Stop;
 /// Perturbations of a whole graph up to which all are tried: about as many as bounds of its units take the time of.
 const FEW: usize = 1024;
 
-/// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what it
-/// needs, and threads share it.
+/// Decides nodes of one problem: a graph, a network and a budget, with everything that all targets share. It owns what
+/// it needs, and threads share it.
 #[derive(Clone, Debug)]
 pub struct Certifier {
     pub(crate) prepared: Arc<Prepared>,
@@ -55,21 +55,23 @@ impl CertifierBuilder {
         self
     }
 
-    /// How tight margins are where a node is robust by far; [`Margins::Fast`] by default. Exact minima need the tight ones.
+    /// How tight margins are where a node is robust by far; [`Margins::Fast`] by default. Exact minima need the tight
+    /// ones.
     pub fn margins(mut self, margins: Margins) -> CertifierBuilder {
         self.settings.margins = margins;
         self
     }
 
-    /// Up to how many perturbations of a whole graph all are tried at once; 1,024 by default. Where a short
-    /// search leaves a network with several hidden layers open, 32 times as many are tried, and 4 times where proofs are asked for.
+    /// Up to how many perturbations of a whole graph all are tried at once; 1,024 by default. Where a short search
+    /// leaves a network with several hidden layers open, 32 times as many are tried, and 4 times where proofs are asked
+    /// for.
     pub fn listing(mut self, most: usize) -> CertifierBuilder {
         self.settings.listing = most;
         self
     }
 
-    /// Also decides what holds for every execution of this kind ([`NodeResult::deployed`]). Not by default. Evidence is then that of the
-    /// verdict as deployed.
+    /// Also decides what holds for every execution of this kind ([`NodeResult::deployed`]). Not by default. Evidence is
+    /// then that of the verdict as deployed.
     pub fn deployed(mut self, execution: Execution) -> CertifierBuilder {
         self.settings.deployed = Some(execution);
         self
@@ -81,13 +83,15 @@ impl CertifierBuilder {
         self
     }
 
-    /// Searches give up as soon as `asked` says so: the node is then undecided at a limit, and not to be taken for a result.
+    /// Searches give up as soon as `asked` says so: the node is then undecided at a limit, and not to be taken for a
+    /// result.
     pub fn stop(mut self, asked: impl Fn() -> bool + Send + Sync + 'static) -> CertifierBuilder {
         self.settings.stop = Stop::when(asked);
         self
     }
 
-    /// Tells `told` of every node that [`Certifier::certify`] has decided, as soon as it is: from any thread, in any order.
+    /// Tells `told` of every node that [`Certifier::certify`] has decided, as soon as it is: from any thread, in any
+    /// order.
     pub fn progress(mut self, told: impl Fn(&NodeResult) + Send + Sync + 'static) -> CertifierBuilder {
         self.settings.progress = Progress(Some(Arc::new(told)));
         self
@@ -239,7 +243,8 @@ impl Certifier {
         (0..self.network().class_count()).filter(|&class| class != reference).collect()
     }
 
-    /// Certifies that a node keeps its predicted class against some of the other classes only: the verdict speaks of these.
+    /// Certifies that a node keeps its predicted class against some of the other classes only: the verdict speaks of
+    /// these.
     pub fn certify_against(
         &self,
         node: usize,
@@ -260,7 +265,8 @@ pub struct Results<'a> {
     ready: std::vec::IntoIter<NodeResult>,
 }
 
-/// Nodes that are decided before the next results are handed out: few at first, so that those who ask for little need not wait.
+/// Nodes that are decided before the next results are handed out: few at first, so that those who ask for little need
+/// not wait.
 const FIRST: usize = 64;
 
 impl Iterator for Results<'_> {

@@ -1,4 +1,5 @@
-//! Two steps that contradict each other. One of them is wrong, and with it perhaps every verdict of the run: nothing more is written.
+//! Two steps that contradict each other. One of them is wrong, and with it perhaps every verdict of the run: nothing
+//! more is written.
 
 use std::fmt;
 

@@ -52,8 +52,8 @@ pub trait Decide<A: Attacker>: Clone + Sync {
         false
     }
 
-    /// A witness of at most `limit` changes for the predicted class, of few: what an attack finds without any bound. Attacks are often
-    /// the smallest that there are, so that one proof for one change less shows the radius.
+    /// A witness of at most `limit` changes for the predicted class, of few: what an attack finds without any bound.
+    /// Attacks are often the smallest that there are, so that one proof for one change less shows the radius.
     fn attack(&self, node: usize, limit: usize, buffers: &mut Self::Buffers) -> Option<Vec<A::Change>> {
         let _ = (node, limit, buffers);
         None
@@ -76,8 +76,8 @@ pub trait Decide<A: Attacker>: Clone + Sync {
         self.global()
     }
 
-    /// Decides many nodes, each for the class that `reference` names, and hands every result with its seconds to `done`, from any
-    /// thread and in any order. What is cut short has no result.
+    /// Decides many nodes, each for the class that `reference` names, and hands every result with its seconds to
+    /// `done`, from any thread and in any order. What is cut short has no result.
     fn each(
         &self,
         nodes: &[usize],

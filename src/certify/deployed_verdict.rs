@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DeployedVerdict {
-    /// No execution, on no admissible input, lets another class reach the first: every worst-case margin exceeds its error bound.
+    /// No execution, on no admissible input, lets another class reach the first: every worst-case margin exceeds its
+    /// error bound.
     Robust,
     /// Every execution is fooled by the witness: its exact margin is below minus its error bound.
     NonRobust,
@@ -34,8 +35,8 @@ impl DeployedVerdict {
 pub struct Deployed {
     /// The verdict.
     pub verdict: DeployedVerdict,
-    /// For each class pair of the result: by how much a computed margin may differ from the exact one. Not finite where numbers may
-    /// leave the range of the format, or sums are too long for it.
+    /// For each class pair of the result: by how much a computed margin may differ from the exact one. Not finite where
+    /// numbers may leave the range of the format, or sums are too long for it.
     pub errors: Vec<f64>,
     /// May the class computed without any flip depend on rounding?
     pub prediction_depends: bool,

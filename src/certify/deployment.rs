@@ -1,5 +1,5 @@
-//! Verdicts for the network as it runs: margins are compared with the error of every execution. The steps before have aimed at margins
-//! beyond it; where a witness lies inside, a stronger one is searched for.
+//! Verdicts for the network as it runs: margins are compared with the error of every execution. The steps before have
+//! aimed at margins beyond it; where a witness lies inside, a stronger one is searched for.
 
 use crate::bound::threads::{in_own_pool, in_own_thread};
 use crate::bound::workspace::Workspace;
@@ -21,8 +21,8 @@ use crate::search::pair_search::SearchTask;
 use crate::search::tree::SearchGoal;
 use gcnproof_check::format::{Claim, Witness};
 
-/// A margin that is above minus this share of the error of one perturbation is not below minus the error of another: that of perturbations
-/// of one node differs little. Where it does, a witness is missed, and nothing false is said.
+/// A margin that is above minus this share of the error of one perturbation is not below minus the error of another:
+/// that of perturbations of one node differs little. Where it does, a witness is missed, and nothing false is said.
 const FAR: f64 = 0.5;
 
 impl Certifier {
@@ -38,8 +38,8 @@ impl Certifier {
         self.errors().map(|table| table.margin_errors(target.node, target.reference, classes))
     }
 
-    /// Adds what holds as deployed of a node that is robust by bounds that are not the tightest. Nothing if these do not exceed the
-    /// error: others may.
+    /// Adds what holds as deployed of a node that is robust by bounds that are not the tightest. Nothing if these do
+    /// not exceed the error: others may.
     pub(super) fn deploy_by_far(
         &self,
         mut result: NodeResult,
@@ -56,8 +56,8 @@ impl Certifier {
         Some(result)
     }
 
-    /// Adds what holds of the result as deployed. `broken` is the class whose margin the witness was found for. The workspace still has
-    /// the target's slice.
+    /// Adds what holds of the result as deployed. `broken` is the class whose margin the witness was found for. The
+    /// workspace still has the target's slice.
     pub(super) fn deploy(
         &self,
         result: &mut NodeResult,
@@ -83,8 +83,8 @@ impl Certifier {
         result.deployed = Some(Deployed { verdict, errors, prediction_depends });
     }
 
-    /// Is every margin without changes above its error? First by what is known anyhow, which is not smaller than the error without
-    /// changes; `own` has the latter of some classes.
+    /// Is every margin without changes above its error? First by what is known anyhow, which is not smaller than the
+    /// error without changes; `own` has the latter of some classes.
     pub(super) fn prediction_depends(
         &self,
         result: &NodeResult,
@@ -171,7 +171,8 @@ impl Certifier {
         verdict
     }
 
-    /// The search below 0 may have found a perturbation that takes a margin below it where a tie was known: it says more.
+    /// The search below 0 may have found a perturbation that takes a margin below it where a tie was known: it says
+    /// more.
     fn replace_tie(&self, result: &mut NodeResult, pairs: &Pairs) {
         let below = pairs.iter().filter(|pair| pair.attack.sign.is_lt());
         let lowest = below.min_by(|x, y| x.attack.margin.upper().total_cmp(&y.attack.margin.upper()));
@@ -181,8 +182,8 @@ impl Certifier {
         result.evidence = result.evidence.take().map(|_| witness(pair.class, &result.witness));
     }
 
-    /// Makes the best perturbation of a pair the witness, if it fools every execution. Where no margin is below minus the error of all
-    /// perturbations, that of the worst may still be below minus its own.
+    /// Makes the best perturbation of a pair the witness, if it fools every execution. Where no margin is below minus
+    /// the error of all perturbations, that of the worst may still be below minus its own.
     fn take_witness(&self, at: usize, result: &mut NodeResult, pairs: &Pairs, workspace: &mut Workspace) -> bool {
         let (pair, flips) = (&pairs[at], sorted(pairs[at].attack.flips.clone()));
         // What is nearer to minus the error than rounding is known exactly.
@@ -203,8 +204,8 @@ impl Certifier {
         pairs.attack(flips, workspace);
     }
 
-    /// Searches for such a perturbation, or shows that there is none. A search that was asked for goes on to the least margin, unless that
-    /// is far from minus the error of the best perturbation alone.
+    /// Searches for such a perturbation, or shows that there is none. A search that was asked for goes on to the least
+    /// margin, unless that is far from minus the error of the best perturbation alone.
     fn undercut(&self, at: usize, clock: &Clock, pairs: &mut Pairs, workspace: &mut Workspace) {
         let (additive, complete) = (self.is_additive(), self.settings.effort.limits().is_some());
         pairs.minimizing = additive || complete;
@@ -222,7 +223,8 @@ impl Certifier {
         search_pair(&self.prepared, at, task, pairs, workspace);
     }
 
-    /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by their own.
+    /// The class for which these flips fool every execution, if there is one: by the error of all perturbations, or by
+    /// their own.
     pub(super) fn fools(&self, flips: &[Flip], pairs: &Pairs, workspace: &mut Workspace) -> Option<usize> {
         let logits: Vec<_> = self.prepared.logits(flips, workspace).collect();
         let margin = |class: usize| difference(logits[pairs.reference], logits[class]).upper();

@@ -1,4 +1,5 @@
-//! Many nodes at once: what needs no bounds of hidden units is decided first, and only what the others depend on is bounded.
+//! Many nodes at once: what needs no bounds of hidden units is decided first, and only what the others depend on is
+//! bounded.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
@@ -36,16 +37,16 @@ impl Workspaces {
 }
 
 impl Certifier {
-    /// The same certifier for some nodes only: activation bounds of what these depend on, and of no others. With a limit on the time of a target, these take
-    /// no longer than so many targets may.
+    /// The same certifier for some nodes only: activation bounds of what these depend on, and of no others. With a
+    /// limit on the time of a target, these take no longer than so many targets may.
     pub fn for_targets(&self, nodes: &[usize]) -> Certifier {
         let clock = self.clock(nodes.len());
         Certifier { prepared: self.prepared.for_targets(nodes, &clock).into(), ..self.clone() }
     }
 
-    /// Decides many nodes, each for the class that `reference` names, or for its predicted one, and hands every result with the seconds
-    /// that it took to `done` as soon as it is there: from any thread, in any order. Nothing new is begun once the certifier is
-    /// stopped, and a node whose search was cut short has no result.
+    /// Decides many nodes, each for the class that `reference` names, or for its predicted one, and hands every result
+    /// with the seconds that it took to `done` as soon as it is there: from any thread, in any order. Nothing new is
+    /// begun once the certifier is stopped, and a node whose search was cut short has no result.
     ///
     /// # Panics
     /// If there is no such node.

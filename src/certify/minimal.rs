@@ -1,5 +1,5 @@
-//! Minimal witnesses: no change of a witness can be left out. Steps that look for the smallest margin use the whole budget; what
-//! they find is cut down here, and every shorter witness is replayed as the first one was.
+//! Minimal witnesses: no change of a witness can be left out. Steps that look for the smallest margin use the whole
+//! budget; what they find is cut down here, and every shorter witness is replayed as the first one was.
 
 use std::cmp::Ordering;
 
@@ -14,8 +14,9 @@ pub(crate) use crate::problem::minimal::minimal;
 use crate::search::pair::{Pairs, difference, sorted};
 
 impl Certifier {
-    /// Leaves out of a witness what it does not need. It stays one of its kind: a negative margin stays negative, a tie stays a tie, and
-    /// one that fools every execution of the deployed network still does. The workspace has the slice of the target.
+    /// Leaves out of a witness what it does not need. It stays one of its kind: a negative margin stays negative, a tie
+    /// stays a tie, and one that fools every execution of the deployed network still does. The workspace has the slice
+    /// of the target.
     pub(super) fn shorten(&self, result: &mut NodeResult, pairs: &Pairs, workspace: &mut Workspace) {
         if result.verdict != Verdict::NonRobust || result.witness.is_empty() {
             return;

@@ -1,11 +1,11 @@
 //! The robustness radius: the largest global budget that is certified and the smallest one with a witness, per node.
 //!
-//! A certificate for `Q` holds for every smaller one, and a witness of `k` changes for every `Q ≥ k`. A complete decider is first
-//! asked about one change less than the smallest witness known, again and again until it proves that: witnesses are often the
-//! smallest that there are, and then a single proof is all. What its limits leave open is searched by bisection, each node with its own
-//! interval; where deciders share work, so do nodes that ask for the same `Q`. Complete searches come later, small trees first,
-//! for what bounds and witnesses leave between: far above a radius a proof is impossible and a witness easy, so asking there
-//! for the truth would be a waste.
+//! A certificate for `Q` holds for every smaller one, and a witness of `k` changes for every `Q ≥ k`. A complete
+//! decider is first asked about one change less than the smallest witness known, again and again until it proves that:
+//! witnesses are often the smallest that there are, and then a single proof is all. What its limits leave open is
+//! searched by bisection, each node with its own interval; where deciders share work, so do nodes that ask for the same
+//! `Q`. Complete searches come later, small trees first, for what bounds and witnesses leave between: far above a
+//! radius a proof is impossible and a witness easy, so asking there for the truth would be a waste.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -202,8 +202,8 @@ pub fn radii<A: Attacker, D: Decide<A>>(
     Ok(radii)
 }
 
-/// Finds a small witness of each node, and asks about one change less until that is certified, or undecided at a limit. The nodes
-/// that are likely to take longest come first.
+/// Finds a small witness of each node, and asks about one change less until that is certified, or undecided at a limit.
+/// The nodes that are likely to take longest come first.
 fn search_from_above<A: Attacker, D: Decide<A>>(
     decider: &D,
     radii: &mut BTreeMap<usize, Radius<A>>,

@@ -47,8 +47,8 @@ pub enum Effort {
     Minimize {
         /// When to give up.
         limits: Limits,
-        /// Difference between lower and upper bound at which a pair is done, relative to the larger of the margins with and
-        /// without attack; 0 asks for the exact minimum. The sign is decided in any case.
+        /// Difference between lower and upper bound at which a pair is done, relative to the larger of the margins with
+        /// and without attack; 0 asks for the exact minimum. The sign is decided in any case.
         gap: f64,
     },
 }
@@ -70,7 +70,8 @@ impl Effort {
 pub enum Margins {
     /// The bounds that were asked for, evaluated for every node.
     Tight,
-    /// Whatever shows first that a node is robust: path bounds come before all others, and where they suffice no other is evaluated.
+    /// Whatever shows first that a node is robust: path bounds come before all others, and where they suffice no other
+    /// is evaluated.
     #[default]
     Fast,
 }

@@ -1,4 +1,5 @@
-//! One target after some flips and without any others: a network like any other, on as many nodes as the target depends on.
+//! One target after some flips and without any others: a network like any other, on as many nodes as the target depends
+//! on.
 
 use std::sync::Arc;
 

@@ -24,8 +24,8 @@ struct SmallAttack<'a> {
 }
 
 impl Certifier {
-    /// A witness of at most `limit` flips, of which none can be left out. None if the first attempts find none, or if there is a tie
-    /// without any.
+    /// A witness of at most `limit` flips, of which none can be left out. None if the first attempts find none, or if
+    /// there is a tie without any.
     pub(super) fn small_witness(&self, node: usize, limit: usize, workspace: &mut Workspace) -> Option<Vec<Flip>> {
         let predicted = self.predicted(node);
         let target = Target { node, reference: predicted, predicted };
@@ -68,7 +68,8 @@ impl Certifier {
 }
 
 impl SmallAttack<'_> {
-    /// A set of flips within a budget that breaks the target as far as floats can tell, small if linearisations are right.
+    /// A set of flips within a budget that breaks the target as far as floats can tell, small if linearisations are
+    /// right.
     fn breaking(&mut self, prepared: &Prepared) -> Option<Vec<Flip>> {
         let mut classes: Vec<(usize, usize, Vec<Flip>)> = Vec::new();
         for &class in self.others {
@@ -97,7 +98,8 @@ impl SmallAttack<'_> {
         best
     }
 
-    /// The shortest beginning of a list of flips that breaks the target, if it is shorter than `known`; `guess` flips may be about right.
+    /// The shortest beginning of a list of flips that breaks the target, if it is shorter than `known`; `guess` flips
+    /// may be about right.
     fn shortest(
         &mut self,
         prepared: &Prepared,

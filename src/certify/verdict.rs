@@ -19,7 +19,8 @@ pub enum Verdict {
     /// No admissible perturbation changes the class: for every other class a lower bound on the worst-case margin is
     /// positive in exact arithmetic.
     Robust,
-    /// The flips of the witness take the margin over another class to zero or below, replayed through the exact network.
+    /// The flips of the witness take the margin over another class to zero or below, replayed through the exact
+    /// network.
     NonRobust,
     /// Neither could be shown.
     Undecided,
@@ -41,7 +42,8 @@ impl Verdict {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
-    /// The path bound is positive for every class: the sums of weights along paths are too small for any flips to matter.
+    /// The path bound is positive for every class: the sums of weights along paths are too small for any flips to
+    /// matter.
     PathBound,
     /// The paper's dual bound is positive for every class.
     PaperBound,
@@ -199,7 +201,8 @@ pub struct NodeResult<A: Attacker = Flips> {
     pub reference: usize,
     /// The class predicted on the unperturbed graph.
     pub predicted: usize,
-    /// How much of the graph matters to it: the nodes whose attributes it depends on, the edges whose removal can change something.
+    /// How much of the graph matters to it: the nodes whose attributes it depends on, the edges whose removal can
+    /// change something.
     pub relevant: usize,
     /// The verdict.
     pub verdict: Verdict,
@@ -226,7 +229,8 @@ pub struct NodeResult<A: Attacker = Flips> {
 }
 
 impl NodeResult {
-    /// The line of this result in a file of proofs about ranges: its proof if the checker accepts it, or why there is none.
+    /// The line of this result in a file of proofs about ranges: its proof if the checker accepts it, or why there is
+    /// none.
     pub fn ranged_line(&self, checker: &gcnproof_check::ranges::Checker) -> Accepted<Line> {
         let (node, class) = (self.node as u32, self.reference as u32);
         let missing = if self.deployed.is_some() { Missing::Rounding } else { Missing::Undecided };

@@ -142,7 +142,8 @@ impl<'a> Collective<'a> {
     /// it is to keep.
     ///
     /// # Errors
-    /// If rows are normalised: bounds of one attack add up single flips. If graphs are classified: no flip reaches two of them.
+    /// If rows are normalised: bounds of one attack add up single flips. If graphs are classified: no flip reaches two
+    /// of them.
     pub fn new(
         certifier: &'a Certifier,
         nodes: &'a [(Base, usize)],

@@ -1,5 +1,6 @@
-//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), or which are categories (docs/math.md (19.7)),
-//! rows that are divided by their sums (docs/math.md (19.6)), or numbers, which are moved within ranges (docs/math.md (25.6)).
+//! Terms that read the attributes: 0 and 1, which flips change (docs/math.md (19.3)), or which are categories
+//! (docs/math.md (19.7)), rows that are divided by their sums (docs/math.md (19.6)), or numbers, which are moved within
+//! ranges (docs/math.md (25.6)).
 
 use gcnproof_files::DescribedLayer;
 use rayon::prelude::*;
@@ -190,8 +191,8 @@ fn largest_input(problem: &Problem) -> f64 {
     (own + (0..problem.network().width(1)).map(|d| ranges.farthest(d)).fold(0.0, f64::max)).next_up()
 }
 
-/// What one change can do by way of the weights of every unit: the largest sizes, each times how far the attribute is moved, in falling
-/// order, and what the first so many sum up to. Of a group of categories only one counts.
+/// What one change can do by way of the weights of every unit: the largest sizes, each times how far the attribute is
+/// moved, in falling order, and what the first so many sum up to. Of a group of categories only one counts.
 #[derive(Clone, Debug)]
 struct LargestWeights(Vec<(Vec<f64>, Vec<f64>)>);
 
@@ -231,8 +232,8 @@ impl LargestWeights {
     }
 }
 
-/// How far a change from one of these categories to another moves a unit or raises the magnitude of its sum, at most (docs/math.md
-/// (19.7)). None of them sends nothing.
+/// How far a change from one of these categories to another moves a unit or raises the magnitude of its sum, at most
+/// (docs/math.md (19.7)). None of them sends nothing.
 fn spread(weights: TermWeights, options: &[Option<u32>], unit: usize) -> f64 {
     let widest = |of: &dyn Fn(usize) -> f64| {
         let values = || options.iter().map(|option| option.map_or(0.0, |d| of(d as usize)));

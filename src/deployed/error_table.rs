@@ -14,8 +14,8 @@ use crate::deployed::units::{ComputedUnit, UnitErrors};
 use crate::problem::Problem;
 use crate::problem::forward::{Representation, first_magnitudes};
 
-/// Roundings of a product `a x w` that reads an attribute: 0 and 1 are exact factors; a number is rounded to the format, and
-/// multiplied twice.
+/// Roundings of a product `a x w` that reads an attribute: 0 and 1 are exact factors; a number is rounded to the
+/// format, and multiplied twice.
 const BITS: usize = 1;
 const NUMBERS: usize = 3;
 

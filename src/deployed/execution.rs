@@ -46,8 +46,8 @@ impl Execution {
         0.5f64.powi(if self.flush_subnormals { 126 } else { 126 + self.precision as i32 })
     }
 
-    /// By how many unit roundoffs the entries of each operator may differ from ours: layer by layer, term by term, as the model has
-    /// them.
+    /// By how many unit roundoffs the entries of each operator may differ from ours: layer by layer, term by term, as
+    /// the model has them.
     pub fn operator_errors(&self, graph: &Graph, network: &Network) -> Vec<Vec<u32>> {
         let of_layer = |layer: &Layer| {
             let of_term = |operator: &Operator| self.operator_error.unwrap_or_else(|| self.usual(operator, graph));

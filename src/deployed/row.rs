@@ -24,8 +24,8 @@ pub(super) struct LayerFacts {
 struct TermFacts {
     /// Roundings that entries of its operator stand for, as stated.
     operator_error: u32,
-    /// Roundings of products on a path: 1 where inputs are 0 and 1, 2 where they are computed, and 3 where they are numbers that
-    /// may have to be rounded; and those of what was folded into its weights.
+    /// Roundings of products on a path: 1 where inputs are 0 and 1, 2 where they are computed, and 3 where they are
+    /// numbers that may have to be rounded; and those of what was folded into its weights.
     products: usize,
 }
 
@@ -64,7 +64,8 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl LayerFacts {
-    /// `errors` are those of the operators of the chain's layer, `attribute_products` the roundings of products that read attributes.
+    /// `errors` are those of the operators of the chain's layer, `attribute_products` the roundings of products that
+    /// read attributes.
     pub(super) fn new(
         execution: &Execution,
         network: &Network,

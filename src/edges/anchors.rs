@@ -3,7 +3,8 @@
 use crate::edges::line::Unit;
 use crate::edges::scene::{Around, NodeLeft, Scene};
 
-/// The units of every neighbour of the target in every state, and of the target, when `removed` edges are removed at it: what all class pairs share.
+/// The units of every neighbour of the target in every state, and of the target, when `removed` edges are removed at
+/// it: what all class pairs share.
 #[derive(Debug)]
 pub(crate) struct Anchors {
     pub(super) removed: usize,

@@ -1,4 +1,5 @@
-//! The bound of a class pair on a path: the best price for every number of edges removed at the target (docs/math.md (18.11)).
+//! The bound of a class pair on a path: the best price for every number of edges removed at the target (docs/math.md
+//! (18.11)).
 
 use crate::edges::anchors::Anchors;
 use crate::edges::case::Case;
@@ -121,8 +122,8 @@ pub(crate) fn bound(scene: &Scene, pair: &Pair, anchors: &[Anchors], enough: f64
     Some(bounded)
 }
 
-/// Does the bound meet a goal, if need be in exact arithmetic? That is asked where only rounding errors may be in the way, at no price and at the best
-/// one; the prices are then those that did. `None` if it is late.
+/// Does the bound meet a goal, if need be in exact arithmetic? That is asked where only rounding errors may be in the
+/// way, at no price and at the best one; the prices are then those that did. `None` if it is late.
 pub(crate) fn meets(
     scene: &Scene,
     pair: &Pair,
@@ -184,8 +185,9 @@ fn short(price: f64) -> f64 {
     f64::from_bits(price.to_bits() & !((1 << 38) - 1))
 }
 
-/// The price with the largest bound, or the first that is enough, and one at which the minimiser pays more than it has: the bound is concave in the price, and
-/// what the minimiser pays beyond its means is a slope of it. `None` if it is late.
+/// The price with the largest bound, or the first that is enough, and one at which the minimiser pays more than it has:
+/// the bound is concave in the price, and what the minimiser pays beyond its means is a slope of it. `None` if it is
+/// late.
 fn best_price(case: &Case<f64>, scene: &Scene, shares: &Shares, start: f64, enough: f64) -> Option<(Priced, f64)> {
     let budget = (scene.ground.budget as f64) - case.removed_at_target() as f64;
     let mut low = case.priced(scene, shares, 0.0, None)?;

@@ -1,4 +1,5 @@
-//! What an attacker may do to the edges of a graph: which may be removed or inserted, and how many, in all and at a node.
+//! What an attacker may do to the edges of a graph: which may be removed or inserted, and how many, in all and at a
+//! node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,8 @@ use thiserror::Error;
 use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 
-/// An edge between two nodes: undirected with the smaller id first, or where edges are directed from the first node to the second.
+/// An edge between two nodes: undirected with the smaller id first, or where edges are directed from the first node to
+/// the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Edge(pub u32, pub u32);
 
@@ -63,9 +65,9 @@ pub enum Candidates {
     Listed(BTreeSet<Edge>),
 }
 
-/// At most [`global`](EdgeBudget::global) edges are changed in all, at most [`local(n)`](EdgeBudget::local) at node `n` (a change counts at both
-/// ends, of a directed edge at its receiver), none that is frozen is removed; and by default every node that has edges keeps one of them (docs/math.md
-/// (18.2), (24.1)).
+/// At most [`global`](EdgeBudget::global) edges are changed in all, at most [`local(n)`](EdgeBudget::local) at node `n`
+/// (a change counts at both ends, of a directed edge at its receiver), none that is frozen is removed; and by default
+/// every node that has edges keeps one of them (docs/math.md (18.2), (24.1)).
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeBudget {
     global: usize,

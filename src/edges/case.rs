@@ -1,5 +1,6 @@
-//! One class pair with a fixed number of edges removed at the target: the bound at a price (docs/math.md (18.10)), in floats none of which is
-//! above the exact number ([`estimate`](crate::edges::estimate)) or in exact numbers ([`exact`](crate::edges::exact)).
+//! One class pair with a fixed number of edges removed at the target: the bound at a price (docs/math.md (18.10)), in
+//! floats none of which is above the exact number ([`estimate`](crate::edges::estimate)) or in exact numbers
+//! ([`exact`](crate::edges::exact)).
 
 use std::cmp::Ordering;
 
@@ -18,7 +19,8 @@ pub(crate) trait Number: Clone + PartialOrd {
     fn order(&self, other: &Self) -> Ordering;
     /// A price times a cost.
     fn payment(price: f64, cost: f64) -> Self;
-    /// This value of a message times what an entry gains: the difference of two `entries`, or a float near it; not above the exact product.
+    /// This value of a message times what an entry gains: the difference of two `entries`, or a float near it; not
+    /// above the exact product.
     fn gained(&self, gain: f64, entries: impl FnOnce() -> [f64; 2]) -> Self;
     /// The absolute value of what is rounded when it is summed; 0 where nothing is.
     fn size(&self) -> f64;
@@ -104,7 +106,8 @@ pub(super) struct Kept<N> {
     pub(super) constant: N,
     /// Values of cutting its links, where that is possible.
     pub(super) cut: Vec<Option<N>>,
-    /// Values of one more message of each link, where that lowers the margin and removals elsewhere at the sender can do it.
+    /// Values of one more message of each link, where that lowers the margin and removals elsewhere at the sender can
+    /// do it.
     pub(super) more: Vec<Option<N>>,
 }
 
@@ -169,7 +172,8 @@ impl<N: Number> Case<N> {
         self.removed
     }
 
-    /// How many removals elsewhere at the sender of a link there can be, and whether that to the target is among them for nothing.
+    /// How many removals elsewhere at the sender of a link there can be, and whether that to the target is among them
+    /// for nothing.
     fn elsewhere(&self, scene: &Scene, [place, link]: [usize; 2], removed: usize) -> (usize, usize) {
         let to = &scene.around[place].links[link];
         let paid = usize::from(to.to_target && self.removed > 0);

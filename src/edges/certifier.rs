@@ -63,8 +63,8 @@ impl EdgeCertifier {
         self
     }
 
-    /// So many sets of changes are listed rather than bounded, where not just undirected edges are removed with one hidden layer. For tests: fewer show
-    /// what bounds do.
+    /// So many sets of changes are listed rather than bounded, where not just undirected edges are removed with one
+    /// hidden layer. For tests: fewer show what bounds do.
     #[doc(hidden)]
     pub fn listing(mut self, most: usize) -> EdgeCertifier {
         self.listed = most;
@@ -260,7 +260,8 @@ impl EdgeCertifier {
     }
 }
 
-/// An attack from which no edge can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.
+/// An attack from which no edge can be left out, and the class that it breaks: a negative margin stays negative, a tie
+/// stays a tie.
 fn shortened(scene: &Scene, pairs: &[Pair], root: &Path, attack: Attack) -> Option<(usize, Attack)> {
     let target = scene.ground.target;
     let known = (0..target.edges.len() as u32).filter(|&edge| attack.edges.contains(&target.edge(edge)));

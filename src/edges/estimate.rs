@@ -103,7 +103,8 @@ impl Case<f64> {
         Some(Case { removed, budget: scene.ground.budget - removed, constant, rows, doubt, roundings })
     }
 
-    /// The bound at a price, not above the exact one; `used` gets the edges that the minimiser removes. `None` if it is late.
+    /// The bound at a price, not above the exact one; `used` gets the edges that the minimiser removes. `None` if it is
+    /// late.
     pub(crate) fn priced(
         &self,
         scene: &Scene,

@@ -11,7 +11,8 @@ use crate::number::dyadic::Dyadic;
 /// Slopes of lines over a unit are multiples of one over this, as in proofs.
 const GRID: f64 = (1u64 << 40) as f64;
 
-/// ExactLines through the anchors of a node's units (docs/math.md (18.8)): slopes for rises and falls, and what the units add at their anchors.
+/// ExactLines through the anchors of a node's units (docs/math.md (18.8)): slopes for rises and falls, and what the
+/// units add at their anchors.
 #[derive(Debug)]
 struct ExactLines {
     slopes: Vec<[Dyadic; 2]>,

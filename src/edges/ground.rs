@@ -1,10 +1,11 @@
-//! The surroundings of a target: its relevant edges, and which of them are free once some are removed and some are kept.
+//! The surroundings of a target: its relevant edges, and which of them are free once some are removed and some are
+//! kept.
 
 use crate::edges::budget::Edge;
 use crate::edges::problem::EdgeProblem;
 
-/// A target with everything that removed edges can change about it. Nodes have numbers of their own: 0 is the target, then its neighbours,
-/// then theirs, then the other ends of relevant edges.
+/// A target with everything that removed edges can change about it. Nodes have numbers of their own: 0 is the target,
+/// then its neighbours, then theirs, then the other ends of relevant edges.
 #[derive(Debug)]
 pub(crate) struct EdgeTarget {
     /// The ids of the nodes in the graph.
@@ -162,7 +163,8 @@ impl<'a> Ground<'a> {
         (at >= self.target.middle && self.cap[at] >= self.free_at[at]).then_some(n)
     }
 
-    /// The edges that may be kept together with this one where it is kept, since each could take its place (docs/math.md (18.12)).
+    /// The edges that may be kept together with this one where it is kept, since each could take its place
+    /// (docs/math.md (18.12)).
     pub(crate) fn group(&self, edge: u32) -> Vec<u32> {
         match self.outer(edge) {
             None => vec![edge],

@@ -1,4 +1,5 @@
-//! Sets of removals on the true network: margins in f64, decided exactly where rounding hides their sign; attacks by beam search.
+//! Sets of removals on the true network: margins in f64, decided exactly where rounding hides their sign; attacks by
+//! beam search.
 
 use crate::edges::budget::Edge;
 use crate::edges::ground::Path;
@@ -83,8 +84,8 @@ impl<'a> Judge<'a> {
         exact.sign().is_le().then(attack)
     }
 
-    /// The margins after each single removal, smallest first; `None` if it is late. Edges whose other end matters to nobody are alike at one node: one of
-    /// them stands for all.
+    /// The margins after each single removal, smallest first; `None` if it is late. Edges whose other end matters to
+    /// nobody are alike at one node: one of them stands for all.
     pub(crate) fn singles(&mut self) -> Option<Vec<Single>> {
         let (ground, target) = (&self.scene.ground, self.scene.ground.target);
         let mut alike: Vec<Option<Enclosure>> = vec![None; target.middle];
@@ -112,8 +113,8 @@ impl<'a> Judge<'a> {
         self.scene.pace.is_late_for(self.scene.around.len() * (2 * self.scene.problem.messages().width + 8))
     }
 
-    /// The best set of up to the whole budget that a beam search finds from single removals, smallest first, and its margin; it ends early where
-    /// `stop` says so, and when it is late.
+    /// The best set of up to the whole budget that a beam search finds from single removals, smallest first, and its
+    /// margin; it ends early where `stop` says so, and when it is late.
     pub(crate) fn beam(&mut self, singles: &[Single], stop: impl Fn(&Enclosure) -> bool) -> (Vec<u32>, Enclosure) {
         let candidates: Vec<u32> = singles.iter().take(CANDIDATES).map(|single| single.edge).collect();
         let mut beam: Vec<(Vec<u32>, Enclosure)> =

@@ -1,4 +1,5 @@
-//! RemovalLines under the units of one node, for one class pair: what the node adds to the margin at least (docs/math.md (18.8)).
+//! RemovalLines under the units of one node, for one class pair: what the node adds to the margin at least
+//! (docs/math.md (18.8)).
 
 use crate::edges::pair::Coefficients;
 use crate::number::rounding::UNIT;
@@ -18,8 +19,9 @@ pub(crate) struct Unit {
     active: bool,
 }
 
-/// Where the anchor is 0 but for roundings its sign says nothing: a unit that can fall farther than this share of how far it can rise counts as inactive then. The checker
-/// decides the same exactly; no sum of few entries has this ratio to another, so that both see it alike.
+/// Where the anchor is 0 but for roundings its sign says nothing: a unit that can fall farther than this share of how
+/// far it can rise counts as inactive then. The checker decides the same exactly; no sum of few entries has this ratio
+/// to another, so that both see it alike.
 const FALL: f64 = 59.0 / 128.0;
 
 /// How near 0 that is, as a share of the reach.

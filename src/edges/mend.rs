@@ -33,7 +33,8 @@ impl<'a> Mend<'a> {
         Mend { problem, result, pace, target: None, splits: SPLITS }
     }
 
-    /// Puts a split in place of the leaf at `step`, with leaves of its own below, or lists its sets. `false` if neither helps, or it is late.
+    /// Puts a split in place of the leaf at `step`, with leaves of its own below, or lists its sets. `false` if neither
+    /// helps, or it is late.
     pub(crate) fn split(&mut self, tree: &mut ClassProof, step: usize) -> bool {
         self.try_split(tree, step).unwrap_or(false)
     }

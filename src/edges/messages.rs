@@ -8,8 +8,8 @@ use crate::problem::network::Network;
 /// Numbers beyond this are left to exact arithmetic.
 const LARGE: f64 = 1e100;
 
-/// What nodes send in the first layer, in f64: `Y_n` along edges, and `b_n + Z_n` to themselves. The sizes are sums of absolute values; an error is at
-/// most `eps` times the size.
+/// What nodes send in the first layer, in f64: `Y_n` along edges, and `b_n + Z_n` to themselves. The sizes are sums of
+/// absolute values; an error is at most `eps` times the size.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     pub(crate) width: usize,

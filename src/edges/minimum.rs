@@ -17,8 +17,8 @@ use crate::problem::pace::Pace;
 /// The worst-case margin of a class pair, exactly, and edges whose removal attains it.
 pub type EdgeMinimum = Minimum<Edges>;
 
-/// The search for a minimum. A branch is closed by listing its sets, or by a bound that holds in exact arithmetic and is not below a margin that was attained:
-/// then what is attained in the end is the minimum, with no tolerance.
+/// The search for a minimum. A branch is closed by listing its sets, or by a bound that holds in exact arithmetic and
+/// is not below a margin that was attained: then what is attained in the end is the minimum, with no tolerance.
 pub(crate) struct Minimize<'a> {
     pub(crate) problem: &'a EdgeProblem,
     pub(crate) target: &'a EdgeTarget,

@@ -1,9 +1,9 @@
-//! Changed edges: does any admissible set of removals or insertions change the class of a node? Bound, attacks, and a complete search
-//! (docs/math.md §18 and §24, `check/FORMAT-EDGES.md`). Removals of undirected edges in networks with one hidden layer have a bound of their own; everything
-//! else is in `changes`.
+//! Changed edges: does any admissible set of removals or insertions change the class of a node? Bound, attacks, and a
+//! complete search (docs/math.md §18 and §24, `check/FORMAT-EDGES.md`). Removals of undirected edges in networks with
+//! one hidden layer have a bound of their own; everything else is in `changes`.
 //!
-//! Operators are recomputed from the edges that are left, by the very expressions that make them from a whole graph; margins
-//! are those of the network in exact arithmetic with these floats.
+//! Operators are recomputed from the edges that are left, by the very expressions that make them from a whole graph;
+//! margins are those of the network in exact arithmetic with these floats.
 
 mod anchors;
 mod bound;

@@ -1,4 +1,5 @@
-//! A class pair: coefficients of hidden units in its margin, and the margin when some free edges of a scene are removed.
+//! A class pair: coefficients of hidden units in its margin, and the margin when some free edges of a scene are
+//! removed.
 
 use crate::edges::problem::EdgeProblem;
 use crate::edges::scene::{NodeLeft, Scene};

@@ -267,7 +267,8 @@ impl EdgeProblem {
         &self.exact(node)[0]
     }
 
-    /// The pre-activation of a unit of a node, exactly: its own message with the entry `own`, and those of the senders with theirs.
+    /// The pre-activation of a unit of a node, exactly: its own message with the entry `own`, and those of the senders
+    /// with theirs.
     pub(crate) fn exact_unit(&self, node: u32, unit: usize, own: &Dyadic, senders: &[(u32, Dyadic)]) -> Dyadic {
         let [sent, own_part] = self.exact(node);
         let mut z = &own_part[unit] + &(&sent[unit] * own);
@@ -339,8 +340,8 @@ impl EdgeProblem {
     }
 }
 
-/// Is this more than removals of undirected edges in a network that classifies nodes and has one hidden layer, whose first layer passes along edges in
-/// one term at most, and no layer by a polynomial?
+/// Is this more than removals of undirected edges in a network that classifies nodes and has one hidden layer, whose
+/// first layer passes along edges in one term at most, and no layer by a polynomial?
 pub(crate) fn is_changes(network: &Network, budget: &EdgeBudget) -> bool {
     let passing = |layer: &Layer| layer.operators.iter().filter(|rule| !matches!(rule, Operator::Identity)).count();
     let weighted = |layer: &Layer| layer.operators.iter().any(|rule| matches!(rule, Operator::Polynomial(..)));

@@ -20,8 +20,8 @@ use crate::problem::network::{Network, Operator};
 use crate::problem::pace::Pace;
 use crate::proof::{Missing, local, passing, short};
 
-/// The statement that all proofs of a file share, for a graph and a model by their digests. `rules` is one for all layers, or one per layer, where the
-/// model does not say.
+/// The statement that all proofs of a file share, for a graph and a model by their digests. `rules` is one for all
+/// layers, or one per layer, where the model does not say.
 pub fn edge_header(
     (graph, model): (&str, &str),
     (network, rules): (&Network, &[Operator]),
@@ -87,8 +87,9 @@ fn stated(claim: &EdgeClaim) -> Claim {
 }
 
 impl EdgeCertifier {
-    /// The line of a node that this certifier has decided with [`proofs`](EdgeCertifier::proofs). The checker sees the proof first: what it would reject gets more
-    /// splits, or is not written, and then the line says that there is no proof, and why.
+    /// The line of a node that this certifier has decided with [`proofs`](EdgeCertifier::proofs). The checker sees the
+    /// proof first: what it would reject gets more splits, or is not written, and then the line says that there is no
+    /// proof, and why.
     pub fn proof_line(&self, result: &EdgeResult, checker: &Checker) -> Accepted<Line> {
         let (id, class) = (result.node as u32, result.reference as u32);
         let unproved =

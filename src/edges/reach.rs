@@ -2,7 +2,8 @@
 
 use crate::edges::messages::Messages;
 
-/// What a sender can change: a cut takes `cut` of its message, each of up to `cap` removals elsewhere adds at most `rate` of it.
+/// What a sender can change: a cut takes `cut` of its message, each of up to `cap` removals elsewhere adds at most
+/// `rate` of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) id: u32,

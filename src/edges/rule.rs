@@ -92,7 +92,8 @@ impl Rule {
         usize::from(self.with_self || looped)
     }
 
-    /// The entry between a receiver and a sender of these sizes; 0 where one of them has none, since then there is no entry.
+    /// The entry between a receiver and a sender of these sizes; 0 where one of them has none, since then there is no
+    /// entry.
     #[inline]
     pub(crate) fn entry(self, receiver: usize, sender: usize) -> f64 {
         if receiver == 0 || sender == 0 {

@@ -1,4 +1,5 @@
-//! What all class pairs share on a path: the neighbours of the target with their states, anchors and reaches (docs/math.md §18.2).
+//! What all class pairs share on a path: the neighbours of the target with their states, anchors and reaches
+//! (docs/math.md §18.2).
 
 use crate::edges::ground::Ground;
 use crate::edges::problem::EdgeProblem;
@@ -19,7 +20,8 @@ pub(crate) struct Link {
     pub(crate) to_target: bool,
 }
 
-/// `m` with so many of its edges removed, and nothing else changed but that the target has its own: all anchors but for the target's message.
+/// `m` with so many of its edges removed, and nothing else changed but that the target has its own: all anchors but for
+/// the target's message.
 #[derive(Debug)]
 pub(crate) struct State {
     /// `a(d_m − r, d_n)`, by link.

@@ -1,4 +1,5 @@
-//! One class pair to the end: is its margin positive for every admissible set of removals? Branch and bound over edges (docs/math.md §18.4).
+//! One class pair to the end: is its margin positive for every admissible set of removals? Branch and bound over edges
+//! (docs/math.md §18.4).
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,8 @@ pub enum Step {
     Carried(ChangePrices),
 }
 
-/// The hints of a bound: prices by number of edges removed at the target, and weights of views `(m, n, cut, elsewhere)` where they are not 1 and 1.
+/// The hints of a bound: prices by number of edges removed at the target, and weights of views `(m, n, cut, elsewhere)`
+/// where they are not 1 and 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
     /// `μ`.
@@ -173,8 +175,9 @@ pub(crate) struct Branches<'a> {
 }
 
 impl Branches<'_> {
-    /// Of the edges that the bound's minimiser removes, the most harmful one; in a careful search the one whose branches have the best bounds: both count, so
-    /// the product of what they gain is compared. By the harm that an edge does alone a search stalls at edges that the bound takes for worse than they are.
+    /// Of the edges that the bound's minimiser removes, the most harmful one; in a careful search the one whose
+    /// branches have the best bounds: both count, so the product of what they gain is compared. By the harm that an
+    /// edge does alone a search stalls at edges that the bound takes for worse than they are.
     pub(crate) fn split(&self, judge: &Judge, singles: &[Single], bounded: &Bounded) -> u32 {
         let ground = &judge.scene.ground;
         let mut candidates: Vec<u32> = Vec::new();

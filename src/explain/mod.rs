@@ -66,7 +66,8 @@ pub struct AttackStep {
     pub margin: f64,
 }
 
-/// The witness of a non-robust node, none of whose flips can be left out; of another node, the strongest perturbation found.
+/// The witness of a non-robust node, none of whose flips can be left out; of another node, the strongest perturbation
+/// found.
 #[derive(Clone, Debug, Serialize)]
 pub struct StrongestAttack {
     /// Against which class.
@@ -165,7 +166,8 @@ pub fn explain(certifier: &Certifier, node: usize) -> Result<Explanation, Proble
     let mut steps = steps(certifier, node, reference, class, flips, &mut workspace);
     let breaks = result.verdict == Verdict::NonRobust;
     let sufficient = breaks.then(|| sufficient(certifier, reference, &steps, &mut workspace)).flatten();
-    // No single flip of a witness can be left out, but several can be at once. In every execution more may be needed than exactly.
+    // No single flip of a witness can be left out, but several can be at once. In every execution more may be needed
+    // than exactly.
     if result.deployed.as_ref().is_none_or(|deployed| deployed.verdict != DeployedVerdict::NonRobust) {
         steps.truncate(sufficient.unwrap_or(usize::MAX));
     }

@@ -1,6 +1,7 @@
 //! All reals between two floats, rounded outward.
 
-/// All reals between two floats. Every operation rounds outward; what overflows, or is no number, becomes an infinity from which nothing follows.
+/// All reals between two floats. Every operation rounds outward; what overflows, or is no number, becomes an infinity
+/// from which nothing follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     pub(crate) lo: f64,

@@ -426,8 +426,8 @@ impl Decided {
         self.rows.iter().map(|limits| self.least(limits.node)).sum()
     }
 
-    /// The same with at most, or more than, `count` attributes added to a row or removed from it, which has these without any
-    /// flip.
+    /// The same with at most, or more than, `count` attributes added to a row or removed from it, which has these
+    /// without any flip.
     pub fn limit_row(&mut self, node: u32, present: &[u32], side: RowSide, count: usize, more: bool) {
         if self.limits(node).is_none() {
             let limits = [[0, usize::MAX]; 2];

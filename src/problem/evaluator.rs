@@ -144,7 +144,8 @@ impl Evaluator {
         }
     }
 
-    /// From representation `l` to `l + 1`: messages first, then weights. Rows that the perturbation does not reach are as `before`.
+    /// From representation `l` to `l + 1`: messages first, then weights. Rows that the perturbation does not reach are
+    /// as `before`.
     fn step(&mut self, network: &Network, before: &Representation, slice: &Slice, l: usize) {
         let (layer, activation) = (&network.layers()[l - 1], &network.layers()[l - 2]);
         let (inputs, outputs, count) = (layer.inputs(), layer.outputs(), layer.passing.terms());

@@ -91,8 +91,9 @@ pub fn forward(graph: &Graph, network: &Network) -> Vec<Representation> {
 /// Units of `Ĥ(2)` that are evaluated together where it is not kept: what a node sends to them is a line of the cache.
 const TOGETHER: usize = 8;
 
-/// The logits of the whole graph alone, of a network with one hidden layer: the same numbers as those of [`forward`], but `Ĥ(2)`, which
-/// takes several times as much memory as the rest of a large graph, is evaluated a few units at a time and not kept.
+/// The logits of the whole graph alone, of a network with one hidden layer: the same numbers as those of [`forward`],
+/// but `Ĥ(2)`, which takes several times as much memory as the rest of a large graph, is evaluated a few units at a
+/// time and not kept.
 pub fn forward_logits(graph: &Graph, network: &Network) -> Representation {
     let [first, last] = network.layers() else { return forward(graph, network).pop().unwrap_or_default() };
     let (width, terms, nodes) = (last.outputs(), last.passing.terms(), graph.node_count());
@@ -119,8 +120,8 @@ pub fn forward_logits(graph: &Graph, network: &Network) -> Representation {
     pass(last, &sent, |_| first.outputs())
 }
 
-/// The representations of a network with one hidden layer, for the nodes of one slice or of several: `Ĥ(2)` of the nodes `hidden`, and the
-/// rows of the logits of `targets`.
+/// The representations of a network with one hidden layer, for the nodes of one slice or of several: `Ĥ(2)` of the
+/// nodes `hidden`, and the rows of the logits of `targets`.
 pub fn forward_of(
     graph: &Graph,
     network: &Network,
@@ -138,12 +139,14 @@ fn first(graph: &Graph, network: &Network, nodes: Option<&[u32]>) -> Representat
     pass_to(layer, &sent, nodes, |n| attribute_roundings(graph, n))
 }
 
-/// How many roundings what a row of attributes sends has passed: one for each attribute, and one where it is normalised.
+/// How many roundings what a row of attributes sends has passed: one for each attribute, and one where it is
+/// normalised.
 fn attribute_roundings(graph: &Graph, node: usize) -> usize {
     graph.attributes().row(node).len() + usize::from(graph.normalisation().is_some())
 }
 
-/// `X W_k` for some of the units: sums of rows of `W_k`, times the entry of a normalised row; of all nodes, or of those that send.
+/// `X W_k` for some of the units: sums of rows of `W_k`, times the entry of a normalised row; of all nodes, or of those
+/// that send.
 fn send_attributes(graph: &Graph, layer: &Layer, units: Range<usize>, senders: Option<&[u32]>) -> SentRows {
     let (width, terms) = (units.len(), layer.passing.terms());
     let count = senders.map_or(graph.node_count(), <[u32]>::len);

@@ -226,8 +226,8 @@ impl Graph {
         Ok(Graph::from_file(labelled.normalised(self.normalisation())))
     }
 
-    /// The same as a batch of graphs: for each node the graph that it belongs to, ascending from 0 without gaps. Labels are then those
-    /// of the graphs.
+    /// The same as a batch of graphs: for each node the graph that it belongs to, ascending from 0 without gaps. Labels
+    /// are then those of the graphs.
     ///
     /// # Errors
     /// If it is none, or an edge leads from one graph to another.
@@ -336,13 +336,14 @@ impl Graph {
         }
     }
 
-    /// The groups of one-hot attributes, if they are: the attacker then changes categories instead of flipping attributes.
+    /// The groups of one-hot attributes, if they are: the attacker then changes categories instead of flipping
+    /// attributes.
     pub fn categories(&self) -> Option<&Arc<Categories>> {
         self.parts.categories.as_ref()
     }
 
-    /// The numbers that the attributes are, if they are not 0 and 1; [`attributes`](Graph::attributes) then has the powers of two that
-    /// they are made of.
+    /// The numbers that the attributes are, if they are not 0 and 1; [`attributes`](Graph::attributes) then has the
+    /// powers of two that they are made of.
     pub fn values(&self) -> Option<&Arc<Values>> {
         self.parts.values.as_ref()
     }

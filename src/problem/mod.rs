@@ -222,8 +222,8 @@ impl Problem {
         check_targets(&self.graph, nodes)
     }
 
-    /// The same problem with the first layer as the model has it: numbers are read as they are, and not by their powers of two, and
-    /// changes of categories are no attributes.
+    /// The same problem with the first layer as the model has it: numbers are read as they are, and not by their powers
+    /// of two, and changes of categories are no attributes.
     pub(crate) fn on_own_attributes(&self) -> Problem {
         let own = self.graph.categories().is_none() && self.graph.values().is_none();
         let network = || Arc::new((*self.network).clone().unwidened());

@@ -25,7 +25,8 @@ pub struct Network {
     described: Arc<Described>,
     /// Do operators and biases stand for what they are on the edges of this graph alone?
     fixed_edges: bool,
-    /// The first layer of the model, where the one here takes changes of categories as well, or numbers by their powers of two.
+    /// The first layer of the model, where the one here takes changes of categories as well, or numbers by their powers
+    /// of two.
     plain: Option<Arc<Layer>>,
 }
 
@@ -185,8 +186,8 @@ impl Network {
         Ok(Network { described: Arc::new(described), ..network })
     }
 
-    /// The same network as it takes the attributes of the graph: with changes of its categories, if it has any, or with the powers of
-    /// two of its numbers.
+    /// The same network as it takes the attributes of the graph: with changes of its categories, if it has any, or with
+    /// the powers of two of its numbers.
     ///
     /// # Errors
     /// If weights of two categories differ by more than a float can say, or a weight times a power of two is no float.

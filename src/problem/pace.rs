@@ -8,7 +8,8 @@ use crate::problem::limits::{Clock, Stop};
 /// Multiplications between two looks at the clock: some ten microseconds.
 const BETWEEN: usize = 1 << 15;
 
-/// Asks the clock every so often, so that no step of the work is longer than its limit and none pays for asking. Once late, always late.
+/// Asks the clock every so often, so that no step of the work is longer than its limit and none pays for asking. Once
+/// late, always late.
 #[derive(Debug)]
 pub(crate) struct Pace {
     clock: Clock,

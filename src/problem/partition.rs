@@ -5,8 +5,8 @@
 //! nodes depend on their degrees, and so on the neighbours of those that are `h` edges away. So a part has
 //!
 //! * its own nodes and all nodes within `h` edges of one, with their attributes, labels and all of their edges;
-//! * the nodes `h + 1` edges away, its *rim*, without edges among themselves: they are there to be counted. They have no
-//!   attributes either, unless a row without any is one that the whole graph might not have.
+//! * the nodes `h + 1` edges away, its *rim*, without edges among themselves: they are there to be counted. They have
+//!   no attributes either, unless a row without any is one that the whole graph might not have.
 //!
 //! Rows keep the order of the whole graph. All sums are over rows in that order, and ties are broken by it: so what is
 //! computed of an own node is the same number, bit by bit.
@@ -131,7 +131,8 @@ impl<'a> Partition<'a> {
         }
         let is_rim = |node: u32| distance[node as usize] > self.hops;
         let observed = graph.observed();
-        // A row without attributes is one that the whole graph might not have: with none of a group, or below all ranges.
+        // A row without attributes is one that the whole graph might not have: with none of a group, or below all
+        // ranges.
         let is_bare = |node: u32| is_rim(node) && graph.categories().is_none() && observed.holds_zero();
         let edges = |&node: &u32| {
             let row = graph.adjacency().row(node as usize);

@@ -1,5 +1,5 @@
-//! The places of some nodes of a graph in a list of them. Large graphs have hash tables instead of arrays of one number for each node,
-//! which would be made anew for every few targets, or be kept by every thread.
+//! The places of some nodes of a graph in a list of them. Large graphs have hash tables instead of arrays of one number
+//! for each node, which would be made anew for every few targets, or be kept by every thread.
 
 /// Graphs with at most so many nodes have arrays of one number for each node: these are found faster.
 const SMALL: usize = 1 << 16;

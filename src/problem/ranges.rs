@@ -62,7 +62,8 @@ pub enum RangeError {
 }
 
 impl Ranges {
-    /// From the smallest to the largest value that each attribute has somewhere in a graph, or in the graph that it is a part of.
+    /// From the smallest to the largest value that each attribute has somewhere in a graph, or in the graph that it is
+    /// a part of.
     pub fn observed(graph: &Graph) -> Ranges {
         let observed = graph.observed();
         Ranges::Between { low: observed.low.clone(), high: observed.high.clone() }

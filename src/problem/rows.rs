@@ -1,5 +1,5 @@
-//! Rows of attributes as the network reads them: 0/1, or 0/1 divided by the number of ones. In a normalised row every flip
-//! changes all entries, so that what flips do is said of all flips of a row together.
+//! Rows of attributes as the network reads them: 0/1, or 0/1 divided by the number of ones. In a normalised row every
+//! flip changes all entries, so that what flips do is said of all flips of a row together.
 
 use crate::problem::flip::Flip;
 use crate::problem::graph::Graph;
@@ -58,8 +58,8 @@ impl Move {
         std::iter::once(self.first).chain(self.more.iter().copied())
     }
 
-    /// What it changes in the units of the nodes that it reaches, once the flips of `base` are made: local number of the node,
-    /// and the change of each unit; in f64, as a suggestion.
+    /// What it changes in the units of the nodes that it reaches, once the flips of `base` are made: local number of
+    /// the node, and the change of each unit; in f64, as a suggestion.
     pub fn reached(&self, graph: &Graph, layer: &Layer, slice: &Slice, base: &[Flip]) -> Vec<(usize, Vec<UnitChange>)> {
         let Flip { node, attribute } = self.first;
         let sent = graph.normalisation().is_some().then(|| self.sent_change(graph, layer, base));
@@ -78,8 +78,8 @@ impl Move {
         slice.rows_of(self.first).map(changes).collect()
     }
 
-    /// What it changes in what a normalised row sends, term after term: all entries get another size, and each flip adds or
-    /// removes one of the new size (docs/math.md (21.3)).
+    /// What it changes in what a normalised row sends, term after term: all entries get another size, and each flip
+    /// adds or removes one of the new size (docs/math.md (21.3)).
     fn sent_change(&self, graph: &Graph, layer: &Layer, base: &[Flip]) -> Vec<UnitChange> {
         let before: Vec<u32> = attributes_after(graph, self.node(), base).collect();
         let removed = self.flips().filter(|flip| before.contains(&flip.attribute)).count();

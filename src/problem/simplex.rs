@@ -65,8 +65,8 @@ const LARGEST_WEIGHT: f64 = 1e8;
 const LARGE: usize = 1 << 20;
 
 impl Simplex {
-    /// An empty tableau whose entering variables are chosen by Devex weights (Harris 1973): fewer steps where columns are
-    /// of different sizes.
+    /// An empty tableau whose entering variables are chosen by Devex weights (Harris 1973): fewer steps where columns
+    /// are of different sizes.
     pub fn weighted() -> Simplex {
         Simplex { weighted: true, ..Simplex::default() }
     }

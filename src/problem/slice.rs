@@ -119,8 +119,9 @@ impl Slice {
         self.reaching.transpose(&self.passing[0], self.nodes[0].len());
     }
 
-    /// The nodes of the slice of a target's logits without the operators between them, in the same order. With what weight each node of
-    /// representation 1 reaches the target: the sum over all paths of the sizes of the entries. Every layer has one term.
+    /// The nodes of the slice of a target's logits without the operators between them, in the same order. With what
+    /// weight each node of representation 1 reaches the target: the sum over all paths of the sizes of the entries.
+    /// Every layer has one term.
     pub(crate) fn cut_paths(&mut self, network: &Network, target: usize, weights: &mut Vec<f64>, above: &mut Vec<f64>) {
         let (n, top) = (network.node_count(), network.depth());
         self.top = top;

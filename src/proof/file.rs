@@ -1,5 +1,5 @@
-//! The file of proofs of a run: whole lines only, in frames that stand alone, so that what an interrupted run has written
-//! can be read and gone on with.
+//! The file of proofs of a run: whole lines only, in frames that stand alone, so that what an interrupted run has
+//! written can be read and gone on with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -24,7 +24,8 @@ pub(super) const FRAME: usize = 256 << 10;
 /// … or when the last one is so long ago.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A file of proofs that is being written: JSON lines, compressed if its name ends in `.zst`. Its header says what they are about.
+/// A file of proofs that is being written: JSON lines, compressed if its name ends in `.zst`. Its header says what they
+/// are about.
 #[derive(Debug)]
 pub struct ProofFile<H: FileHeader = Header> {
     path: PathBuf,

@@ -1,8 +1,8 @@
 //! Proofs about the parts of a graph as proofs about the whole.
 //!
-//! A part has the rows of the whole graph in their order, and all that the logits of its own nodes depend on. So a proof about an own
-//! node becomes one about the whole graph by naming nodes as they are called there; what ascends still does. Nothing is taken on
-//! trust: the joined file states the whole graph, and is checked against it.
+//! A part has the rows of the whole graph in their order, and all that the logits of its own nodes depend on. So a
+//! proof about an own node becomes one about the whole graph by naming nodes as they are called there; what ascends
+//! still does. Nothing is taken on trust: the joined file states the whole graph, and is checked against it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -79,7 +79,8 @@ pub fn join_proofs(members: &[Member], to: &Path, mode: Mode) -> Result<usize, P
     let header = joined_header(members)?;
     let mut file = ProofFile::open(to, &header, mode)?;
     for member in members {
-        // The parts' own runs have shown every proof to the checker; who is given the joined file has the whole graph, and checks it.
+        // The parts' own runs have shown every proof to the checker; who is given the joined file has the whole graph,
+        // and checks it.
         each_line(member, |line| file.push(&Accepted::copied(line)))?;
     }
     file.finish(true)?;

@@ -14,15 +14,15 @@ use crate::problem::objective::Objective;
 
 use super::is_doubtful;
 
-/// Grids to try, the coarsest first: fewer digits, and more multipliers that are what they are by default. The last is the
-/// grid of the mixture itself.
+/// Grids to try, the coarsest first: fewer digits, and more multipliers that are what they are by default. The last is
+/// the grid of the mixture itself.
 const EXPONENTS: [i32; 4] = [-6, -12, -20, -30];
 
 /// The finest grid of shares of envelopes: that of the mixture.
 const SHARES: i32 = -20;
 
-/// The leaf of a bound with these multipliers, at the hidden units of the workspace. The bound exceeds `enough`, and is to go on doing so.
-/// Nothing that a search goes on with is changed.
+/// The leaf of a bound with these multipliers, at the hidden units of the workspace. The bound exceeds `enough`, and is
+/// to go on doing so. Nothing that a search goes on with is changed.
 pub(crate) fn leaf(
     prepared: &Prepared,
     objective: Objective,
@@ -74,8 +74,8 @@ pub(crate) fn leaf(
     found
 }
 
-/// The leaf of a relaxation at its default multipliers, for the bound in the workspace. Where rounding hides on which side of zero a
-/// unit is, the line that was taken is stated, because the checker might take the other.
+/// The leaf of a relaxation at its default multipliers, for the bound in the workspace. Where rounding hides on which
+/// side of zero a unit is, the line that was taken is stated, because the checker might take the other.
 pub(crate) fn default_leaf(prepared: &Prepared, dual: Option<u32>, workspace: &Workspace) -> Leaf {
     let mut leaf = Leaf { dual, ..Leaf::default() };
     if dual == Some(2) || prepared.network().depth() < 3 {

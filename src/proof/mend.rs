@@ -6,7 +6,8 @@ use gcnproof_check::{Checker, Path, Reason, Session};
 /// Splits that may be added to the tree of a class pair.
 const SPLITS: usize = 4096;
 
-/// The trees of a robust node so that the checker accepts them, class by class; a tree that is missing starts from the default leaf.
+/// The trees of a robust node so that the checker accepts them, class by class; a tree that is missing starts from the
+/// default leaf.
 ///
 /// # Errors
 /// Why the checker does not accept them.

@@ -1,8 +1,8 @@
 //! Proofs: what a verdict rests on, written down so that anyone can check it (docs/math.md §8, `check/FORMAT.md`).
 //!
-//! The certifier keeps, for every class pair that it settles, the multipliers of the bound that settled it, or the tree of a
-//! search with the multipliers of its leaves. Multipliers are rounded to the coarsest grid on which the bound stays
-//! positive by our own evaluation: any admissible multipliers give a valid bound, so that costs tightness only.
+//! The certifier keeps, for every class pair that it settles, the multipliers of the bound that settled it, or the tree
+//! of a search with the multipliers of its leaves. Multipliers are rounded to the coarsest grid on which the bound
+//! stays positive by our own evaluation: any admissible multipliers give a valid bound, so that costs tightness only.
 
 mod error;
 mod file;
@@ -51,8 +51,8 @@ impl PairProof {
     }
 }
 
-/// By how many rounding errors a bound must exceed what is to be proved so that the checker's own rounding of slopes, to some 46 bits,
-/// surely keeps it there. An error is at least some `2⁻⁵³` of all terms.
+/// By how many rounding errors a bound must exceed what is to be proved so that the checker's own rounding of slopes,
+/// to some 46 bits, surely keeps it there. An error is at least some `2⁻⁵³` of all terms.
 const CLEAR: f64 = 1e5;
 
 /// Is a bound so near what it is to exceed that another rounding may lose it?

@@ -119,8 +119,8 @@ pub struct Shown<'a> {
     pub reason: &'a str,
 }
 
-/// The line of a node. Every proof is shown to the checker first: what it would reject is mended, or not written, and then the line
-/// says that there is no proof, and why.
+/// The line of a node. Every proof is shown to the checker first: what it would reject is mended, or not written, and
+/// then the line says that there is no proof, and why.
 pub fn line(verdict: &Shown, checker: &Checker) -> Accepted<Line> {
     let Shown { node: id, class, evidence, reason } = *verdict;
     let unproved =

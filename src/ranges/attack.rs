@@ -12,7 +12,8 @@ use crate::ranges::scene::RangeScene;
 /// Steps of a local search, at most.
 const STEPS: usize = 20;
 
-/// Entries whose values are improved one by one, at most, and how often the interval of each is made smaller by a third.
+/// Entries whose values are improved one by one, at most, and how often the interval of each is made smaller by a
+/// third.
 const POLISHED: usize = 32;
 const THIRDS: usize = 40;
 

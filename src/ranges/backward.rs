@@ -1,4 +1,5 @@
-//! The bound of a linear function of the target's row: lines replace units from the top down, until only attributes are left.
+//! The bound of a linear function of the target's row: lines replace units from the top down, until only attributes are
+//! left.
 
 use std::collections::BTreeMap;
 
@@ -149,7 +150,8 @@ impl RangeScene<'_> {
         on_units
     }
 
-    /// The gap between a unit and its line at given pre-activations, weighted by its coefficient: what a split can gain.
+    /// The gap between a unit and its line at given pre-activations, weighted by its coefficient: what a split can
+    /// gain.
     pub(crate) fn gap(&self, lines: &UnitLines, branch: &RangeBranch, id: HiddenUnit, v: f64, z: f64) -> f64 {
         if !matches!(self.side(lines, branch, id), UnitPart::Open) {
             return 0.0;

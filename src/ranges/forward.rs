@@ -38,7 +38,8 @@ impl RangeScene<'_> {
         })
     }
 
-    /// The same from what nodes send in the first layer on, where `unit` says what a hidden unit with an activation gives.
+    /// The same from what nodes send in the first layer on, where `unit` says what a hidden unit with an activation
+    /// gives.
     pub(crate) fn raise<N: Arithmetic>(
         &self,
         mut sums: Vec<Vec<N>>,

@@ -1,5 +1,5 @@
-//! The lines that replace hidden units: slopes under those that may be on either side of 0, and multipliers of those whose side a branch
-//! has chosen.
+//! The lines that replace hidden units: slopes under those that may be on either side of 0, and multipliers of those
+//! whose side a branch has chosen.
 
 use crate::number::span::{Span, up};
 use crate::ranges::scene::RangeScene;
@@ -12,7 +12,8 @@ pub(crate) struct HiddenUnit {
     pub(crate) unit: usize,
 }
 
-/// Bounds of the units of a scene, and the lines that replace them. By representation from 2 on, then by place and unit.
+/// Bounds of the units of a scene, and the lines that replace them. By representation from 2 on, then by place and
+/// unit.
 #[derive(Clone, Debug)]
 pub(crate) struct UnitLines {
     pub(crate) bounds: Vec<Vec<Span>>,
@@ -31,14 +32,15 @@ impl UnitLines {
         UnitLines { bounds, slopes, prices }
     }
 
-    /// The slope with the smaller triangle; 0 where both are alike but for roundings, so that the checker, which rounds in another way, takes
-    /// the same one.
+    /// The slope with the smaller triangle; 0 where both are alike but for roundings, so that the checker, which rounds
+    /// in another way, takes the same one.
     pub(crate) fn usual_slope(z: &Span) -> f64 {
         const CLEARLY: f64 = 1.0 - 1.0 / 1_048_576.0;
         if CLEARLY * z.hi > -z.lo { 1.0 } else { 0.0 }
     }
 
-    /// Is an interval on one side of 0 but for roundings? Another checker, which may see it on one side, then takes the usual slope.
+    /// Is an interval on one side of 0 but for roundings? Another checker, which may see it on one side, then takes the
+    /// usual slope.
     pub(crate) fn is_one_sided(z: &Span) -> bool {
         const HARDLY: f64 = 1.0 / 1_048_576.0;
         z.lo >= -HARDLY * z.hi || z.hi <= -HARDLY * z.lo

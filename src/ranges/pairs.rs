@@ -137,8 +137,8 @@ impl<'a> TargetPairs<'a> {
         (narrow, attack)
     }
 
-    /// Looks for an attack that takes a margin below minus its error, with values that are numbers of the format, and puts it in the
-    /// place of the one known.
+    /// Looks for an attack that takes a margin below minus its error, with values that are numbers of the format, and
+    /// puts it in the place of the one known.
     pub(super) fn fool(&mut self, run: RangeRun, attack: &mut RangeAttack) -> RunVerdict {
         let precision = Some(run.precision);
         for at in 0..self.margins.len() {
@@ -166,7 +166,8 @@ impl<'a> TargetPairs<'a> {
         verdict
     }
 
-    /// Leaves out of an attack what it does not need. A negative margin stays negative, and one below minus its error stays so.
+    /// Leaves out of an attack what it does not need. A negative margin stays negative, and one below minus its error
+    /// stays so.
     pub(super) fn shorten(&self, attack: &mut RangeAttack, run: Option<RangeRun>) {
         if attack.moves.len() > MOST_SHORTENED {
             return;

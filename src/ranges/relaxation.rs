@@ -1,7 +1,8 @@
 //! The best lines of a branch: multipliers of the linear relaxation that they are the dual of (docs/math.md (25.7)).
 //!
-//! An ascent comes near them in a few evaluations of the network, but where signs have been chosen it may stay far away. On small
-//! neighbourhoods a simplex method finds them, and with them the point of the relaxation at which the next split is chosen.
+//! An ascent comes near them in a few evaluations of the network, but where signs have been chosen it may stay far
+//! away. On small neighbourhoods a simplex method finds them, and with them the point of the relaxation at which the
+//! next split is chosen.
 
 use std::collections::BTreeMap;
 

@@ -124,7 +124,8 @@ enum RangeSplit {
 }
 
 impl RangeSearch<'_> {
-    /// Decides a branch: all of its perturbations leave the margin above what it has to be above, as its tree shows, or something stops the search.
+    /// Decides a branch: all of its perturbations leave the margin above what it has to be above, as its tree shows, or
+    /// something stops the search.
     pub(crate) fn explore(
         &mut self,
         lines: UnitLines,
@@ -235,7 +236,8 @@ impl RangeSearch<'_> {
         bound(best)
     }
 
-    /// Bounds a branch by an ascent, and by the relaxation where some branches have been visited or nothing is left to split.
+    /// Bounds a branch by an ascent, and by the relaxation where some branches have been visited or nothing is left to
+    /// split.
     pub(super) fn close(&mut self, lines: UnitLines, branch: &RangeBranch, steps: usize) -> Result<Ascent, RangeHalt> {
         let ascent = self.ascend(lines, branch, steps)?;
         let early = self.visited < PATIENCE && self.split(&ascent, branch).is_some();
@@ -249,7 +251,8 @@ impl RangeSearch<'_> {
         })
     }
 
-    /// Better lines for a bound that is hardly above 0, where it is to be proved: another checker's roundings are others.
+    /// Better lines for a bound that is hardly above 0, where it is to be proved: another checker's roundings are
+    /// others.
     fn clearer(&self, ascent: Ascent, branch: &RangeBranch) -> Ascent {
         if !self.proofs || ascent.lower > HARDLY * self.upper.abs() {
             return ascent;
@@ -422,9 +425,11 @@ impl RangeSearch<'_> {
         self.look(&moves, &z)
     }
 
-    /// The two parts of a branch: by the unit whose line is farthest from it, or by an entry that was selected now and then.
+    /// The two parts of a branch: by the unit whose line is farthest from it, or by an entry that was selected now and
+    /// then.
     pub(super) fn split(&self, ascent: &Ascent, branch: &RangeBranch) -> Option<Halves> {
-        // Where a minimum is looked for, units that are all but tight do not come first: values that attain it are found by halving.
+        // Where a minimum is looked for, units that are all but tight do not come first: values that attain it are
+        // found by halving.
         let least = match self.goal {
             RangeGoal::Sign => 0.0,
             RangeGoal::Minimum { .. } => WORTHWHILE * (self.upper - ascent.lower),

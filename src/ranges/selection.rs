@@ -1,5 +1,5 @@
-//! What admissible changes can do at most to a linear function of the attributes: of the changes of a row the `q` largest, of those the
-//! `Q` largest (docs/math.md (25.2)).
+//! What admissible changes can do at most to a linear function of the attributes: of the changes of a row the `q`
+//! largest, of those the `Q` largest (docs/math.md (25.2)).
 
 use crate::number::rounding::{FLOOR, error_of};
 use crate::number::span::{Span, down, up};

@@ -17,7 +17,8 @@ use super::price::price;
 use super::trace::Trace;
 use super::tree::{self, Branch, BranchEvaluator, BranchResult, SearchGoal, TreeOutcome};
 
-/// After so many branches of a deep network an attack is searched for once more: many are left to close if there is none.
+/// After so many branches of a deep network an attack is searched for once more: many are left to close if there is
+/// none.
 const MANY: usize = 200;
 
 /// What is found about a branch without perturbations.

@@ -65,9 +65,9 @@ pub(super) fn choose_split(
         .map(Split::Flip)
 }
 
-/// Where rows are normalised: on how many attributes are added to a row, or removed from it, where the relaxed attacker's
-/// moves differ most in that, by a variance of at least `spread` relative to the square of the number of ones. Few and many
-/// ones give a row very different entries, and what lies between them is far from both.
+/// Where rows are normalised: on how many attributes are added to a row, or removed from it, where the relaxed
+/// attacker's moves differ most in that, by a variance of at least `spread` relative to the square of the number of
+/// ones. Few and many ones give a row very different entries, and what lies between them is far from both.
 pub(super) fn row_split(search: &PairSearch, branch: &Branch, suggestion: &Suggestion, spread: f64) -> Option<Split> {
     let (graph, decided) = (search.prepared.graph(), &branch.decided);
     // How many attributes moves add and remove, and the squares of these numbers, by their shares.

@@ -1,6 +1,6 @@
 //! Column generation (docs/math.md §6): a master suggests multipliers against the flips that it knows, one pass over
-//! all flips says what they are worth, and the flips of the attacker's answer become known. Where rows are normalised, a
-//! column is a move of a whole row.
+//! all flips says what they are worth, and the flips of the attacker's answer become known. Where rows are normalised,
+//! a column is a move of a whole row.
 
 use crate::bound::selection::SearchSpace;
 use crate::problem::rows::Move;

@@ -80,7 +80,8 @@ pub(super) fn finish(search: &mut PairSearch, branch: &Branch, bound: f64, weigh
     })
 }
 
-/// Does an exact bound close a branch? The margin of the best perturbation is known exactly where the minimum is searched for.
+/// Does an exact bound close a branch? The margin of the best perturbation is known exactly where the minimum is
+/// searched for.
 pub(super) fn closes(search: &PairSearch, exact: &Dyadic) -> bool {
     match (search.goal, &search.pair().attack.exact) {
         (SearchGoal::Decide, _) => *exact > Dyadic::from_f64(search.pair().goal()),

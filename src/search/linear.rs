@@ -1,5 +1,6 @@
-//! Branches of networks without hidden layers. Their margins are linear, and nothing is relaxed but what the attacker may choose
-//! from: the numbers of flips of a normalised row, and changes of categories that exclude each other (docs/math.md §7.5).
+//! Branches of networks without hidden layers. Their margins are linear, and nothing is relaxed but what the attacker
+//! may choose from: the numbers of flips of a normalised row, and changes of categories that exclude each other
+//! (docs/math.md §7.5).
 
 use crate::bound::backward::Located;
 use crate::bound::exact::{BranchLines, First};

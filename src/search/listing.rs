@@ -12,8 +12,8 @@ use crate::proof::PairProof;
 
 use super::pair::{Pairs, difference};
 
-/// The flips of the workspace's target that the budget permits, if they have at most `most` admissible sets. Sets with too many flips
-/// of a row are counted as well.
+/// The flips of the workspace's target that the budget permits, if they have at most `most` admissible sets. Sets with
+/// too many flips of a row are counted as well.
 pub(crate) fn few_flips(prepared: &Prepared, workspace: &Workspace, most: usize) -> Option<Vec<Flip>> {
     let (graph, budget) = (prepared.graph(), prepared.budget());
     let mut flips = Vec::new();
@@ -31,8 +31,8 @@ pub(crate) fn few_flips(prepared: &Prepared, workspace: &Workspace, most: usize)
     Some(flips)
 }
 
-/// Are there at most `most` sets of at most `global` of so many flips? The binomial coefficients of `free` over 0, 1, …,
-/// `global`, added up.
+/// Are there at most `most` sets of at most `global` of so many flips? The binomial coefficients of `free` over 0, 1,
+/// …, `global`, added up.
 pub(super) fn are_few(free: usize, global: usize, most: usize) -> bool {
     let (mut ways, mut total) = (1usize, 1usize);
     if most == 0 {
@@ -48,9 +48,9 @@ pub(super) fn are_few(free: usize, global: usize, most: usize) -> bool {
     true
 }
 
-/// Tries all admissible sets of these flips on the true network, until one of them breaks a pair or the deadline has passed. If neither
-/// happens, all pairs are settled: the sign of every margin is known in exact arithmetic. Where `proofs` are asked for, those that no
-/// bound has are trees whose leaves are single sets.
+/// Tries all admissible sets of these flips on the true network, until one of them breaks a pair or the deadline has
+/// passed. If neither happens, all pairs are settled: the sign of every margin is known in exact arithmetic. Where
+/// `proofs` are asked for, those that no bound has are trees whose leaves are single sets.
 pub(crate) fn try_all(prepared: &Prepared, flips: &[Flip], proofs: bool, pairs: &mut Pairs, workspace: &mut Workspace) {
     let lower = vec![f64::INFINITY; pairs.len()];
     let mut listing = Listing { prepared, flips, pairs, workspace, lower, made: Decided::default() };
@@ -108,8 +108,8 @@ impl Listing<'_, '_> {
         (first..self.flips.len()).find(|&at| left && room(self.flips[at]))
     }
 
-    /// The tree of all sets that add flips from `first` on to the present one: splits, the side that spares a flip first, down to single
-    /// sets, of which nothing is relaxed.
+    /// The tree of all sets that add flips from `first` on to the present one: splits, the side that spares a flip
+    /// first, down to single sets, of which nothing is relaxed.
     fn grow(&mut self, first: usize, tree: &mut Vec<Step>) {
         let Some(at) = self.next(first) else {
             tree.push(Step::Leaf(Box::default()));

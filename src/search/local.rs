@@ -110,8 +110,8 @@ pub(crate) fn restart(
     best
 }
 
-/// The flips that are steepest at a perturbation, with what each takes from the objective there: as many as the budget allows,
-/// the steepest first.
+/// The flips that are steepest at a perturbation, with what each takes from the objective there: as many as the budget
+/// allows, the steepest first.
 pub(crate) fn steepest(
     prepared: &Prepared,
     objective: Objective,

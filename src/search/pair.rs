@@ -229,7 +229,8 @@ impl<'a> Pairs<'a> {
             if margin.lower() >= pair.attack.margin.upper() {
                 continue;
             }
-            // A bound that was cut short leaves the selection of another branch behind, which may be too much together with the flips of this one.
+            // A bound that was cut short leaves the selection of another branch behind, which may be too much together
+            // with the flips of this one.
             if !self.prepared.budget().admits(self.prepared.graph(), &flips) {
                 debug_assert!(workspace.watch.was_late(), "an attack outside the budget: {flips:?}");
                 break;
@@ -304,8 +305,8 @@ impl<'a> Pairs<'a> {
         Some(BestAttack::exactly(exact, flips))
     }
 
-    /// A class over which a perturbation leaves a margin of the sign that is wanted, and over no class a smaller one; where rounding hides
-    /// a sign, it is found exactly, unless the deadline has passed.
+    /// A class over which a perturbation leaves a margin of the sign that is wanted, and over no class a smaller one;
+    /// where rounding hides a sign, it is found exactly, unless the deadline has passed.
     pub(crate) fn broken_by(&self, flips: &[Flip], wanted: Ordering, workspace: &mut Workspace) -> Option<usize> {
         let logits: Vec<Enclosure> = self.prepared.logits(flips, workspace).collect();
         let mut found = None;

@@ -219,7 +219,8 @@ impl PairSearch<'_, '_> {
         1e-10 * (self.size.min(1.0) + bound.abs())
     }
 
-    /// The columns that a master starts with: the latest moves of the pool, `count` and a few more, that may still be made.
+    /// The columns that a master starts with: the latest moves of the pool, `count` and a few more, that may still be
+    /// made.
     pub(super) fn latest(&self, count: usize, decided: &Decided) -> Vec<Move> {
         let budget = self.prepared.budget();
         let latest = self.pool.iter().rev().take(count.saturating_add(POOL));

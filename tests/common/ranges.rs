@@ -138,8 +138,8 @@ impl Case {
         }
     }
 
-    /// The smallest margin of each node over all other classes, of many perturbations: all that move entries to ends or halfway, and
-    /// random ones.
+    /// The smallest margin of each node over all other classes, of many perturbations: all that move entries to ends or
+    /// halfway, and random ones.
     pub fn least(&self, references: &[usize], random: &mut Random) -> Vec<f64> {
         let (nodes, attributes) = (self.values.len(), self.values[0].len());
         let mut least = vec![f64::INFINITY; nodes];

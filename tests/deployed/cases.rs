@@ -1,4 +1,5 @@
-//! Random small networks: one to three terms a layer, rules and matrices, weights of float32 or float64, of very different sizes.
+//! Random small networks: one to three terms a layer, rules and matrices, weights of float32 or float64, of very
+//! different sizes.
 
 use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::nalgebra::DMatrix;

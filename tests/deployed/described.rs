@@ -1,5 +1,5 @@
-//! Executions are drawn from the program that a model file describes, not from the chain that we compute with: neither the certifier's error
-//! bound nor the checker's own is exceeded, and no verdict is contradicted.
+//! Executions are drawn from the program that a model file describes, not from the chain that we compute with: neither
+//! the certifier's error bound nor the checker's own is exceeded, and no verdict is contradicted.
 //!
 //! `GCNPROOF_DESCRIBED=2000x100` draws so many programs, and so many executions of each.
 
@@ -101,7 +101,8 @@ impl Run<'_> {
         }
     }
 
-    /// What one node sends to a unit, weights first; all terms of `terms` have one operator, and their products are summed together.
+    /// What one node sends to a unit, weights first; all terms of `terms` have one operator, and their products are
+    /// summed together.
     fn sent(&mut self, terms: &[&Term], read: &[&[Vec<f64>]], (n, j): (usize, usize), toward: f64) -> f64 {
         let mut leaves = Vec::new();
         for (term, read) in terms.iter().zip(read) {
@@ -257,7 +258,8 @@ fn sign(x: f64) -> f64 {
     if x < 0.0 { -1.0 } else { 1.0 }
 }
 
-/// By how much the checker lets a margin be wrong: what a bound that is not enough falls short by, more than without rounding.
+/// By how much the checker lets a margin be wrong: what a bound that is not enough falls short by, more than without
+/// rounding.
 fn allowed(problem: &Problem, header: &Header, node: usize, class: [u32; 2]) -> Option<f64> {
     let labelled = problem.graph().with_labels(vec![Some(class[0]); problem.graph().node_count()]).unwrap();
     let (graph, model) = (labelled.file(), model_file(problem.network(), ""));

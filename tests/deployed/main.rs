@@ -309,7 +309,8 @@ fn many_nodes_inside_the_error_are_decided_at_once() {
     let (graph, network) = gcnproof::embedded::cora();
     let budget = Budget::uniform(&graph, 2, 2);
     let problem = Problem::new(graph, network, budget).unwrap();
-    // So few bits that many margins lie inside the error: each is searched once more, by threads that share their buffers.
+    // So few bits that many margins lie inside the error: each is searched once more, by threads that share their
+    // buffers.
     let execution = Execution { precision: 13, ..Execution::FLOAT32 };
     let certifier = Certifier::builder(problem).deployed(execution).build();
     let results: Vec<NodeResult> = certifier.certify(0..300).unwrap().collect();

@@ -1,5 +1,5 @@
-//! Verdicts for the network as it runs against every admissible perturbation in exact arithmetic, in formats of so few bits that many margins lie
-//! inside the error, and with margins moved next to it.
+//! Verdicts for the network as it runs against every admissible perturbation in exact arithmetic, in formats of so few
+//! bits that many margins lie inside the error, and with margins moved next to it.
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::internals::number::dyadic::Dyadic;
@@ -158,7 +158,8 @@ fn hold_all(case: fn(u64) -> (Problem, Execution)) {
             _ => {}
         };
         count(&problem);
-        // The least margin is moved next to the error, and next to minus the error: what is nearer than rounding is decided exactly.
+        // The least margin is moved next to the error, and next to minus the error: what is nearer than rounding is
+        // decided exactly.
         for sign in [1.0, -1.0] {
             let mut near = problem.clone();
             let class = usize::from(predicted == 0);

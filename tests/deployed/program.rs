@@ -1,5 +1,5 @@
-//! Random programs as frameworks have them, and what their model files describe: skips from any layer and from `x`, several terms with one
-//! operator, sums of convolutions, linear units, two linear layers in a row, BatchNorm.
+//! Random programs as frameworks have them, and what their model files describe: skips from any layer and from `x`,
+//! several terms with one operator, sums of convolutions, linear units, two linear layers in a row, BatchNorm.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +142,8 @@ impl Program {
         self.layers.iter().all(|layer| layer.norm.is_none() && layer.terms.iter().all(plain))
     }
 
-    /// What a model file says of the program, with everything folded (docs/model-format.md); and the chain of the same values alone.
+    /// What a model file says of the program, with everything folded (docs/model-format.md); and the chain of the same
+    /// values alone.
     pub fn described(&self, graph: &Graph) -> [Network; 2] {
         let mut tensors = Tensors::default();
         let layers: Vec<Value> = self.layers.iter().enumerate().map(|(at, layer)| tensors.layer(at, layer)).collect();

@@ -1,4 +1,5 @@
-//! Proofs about the network as it runs: accepted where the verdict says so, and never taken for proofs about the exact network.
+//! Proofs about the network as it runs: accepted where the verdict says so, and never taken for proofs about the exact
+//! network.
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::proof::{header, model_file};

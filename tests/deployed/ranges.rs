@@ -1,4 +1,5 @@
-//! Attributes that are moved within ranges, as the network runs: no execution contradicts a verdict, and no error its bound.
+//! Attributes that are moved within ranges, as the network runs: no execution contradicts a verdict, and no error its
+//! bound.
 //!
 //! `GCNPROOF_MOVED=2000x200` draws so many networks, and so many executions of each.
 

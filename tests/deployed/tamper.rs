@@ -1,5 +1,5 @@
-//! Tampered proofs about the network as it runs: one is accepted only if what it states is still true, of all perturbations in f64 and of
-//! executions in true binary32.
+//! Tampered proofs about the network as it runs: one is accepted only if what it states is still true, of all
+//! perturbations in f64 and of executions in true binary32.
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::proof::model_file;

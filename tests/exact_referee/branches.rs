@@ -1,4 +1,5 @@
-//! Branches of the search: any fixed flips, any assumed signs, any multipliers. Bounds of units and of margins against the truth.
+//! Branches of the search: any fixed flips, any assumed signs, any multipliers. Bounds of units and of margins against
+//! the truth.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

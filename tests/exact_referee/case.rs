@@ -71,7 +71,8 @@ pub fn attributes(stream: &mut Stream, nodes: usize, dimension: usize) -> Vec<Ve
     (0..nodes).map(|_| (0..dimension as u32).filter(|_| stream.chance(40)).collect()).collect()
 }
 
-/// Widths of the representations between attributes and logits: at most `first` units in the first, `later` in the others.
+/// Widths of the representations between attributes and logits: at most `first` units in the first, `later` in the
+/// others.
 pub fn hidden_widths(stream: &mut Stream, depth: usize, first: usize, later: usize) -> Vec<usize> {
     (2..depth).map(|layer| 1 + stream.below(if layer == 2 { first } else { later })).collect()
 }

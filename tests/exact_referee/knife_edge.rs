@@ -1,4 +1,5 @@
-//! Cases whose last bias is moved so that the exact worst case against one class is a tie or a rounding error away from one.
+//! Cases whose last bias is moved so that the exact worst case against one class is a tie or a rounding error away from
+//! one.
 
 use gcnproof_verify::random::Stream;
 

@@ -1,10 +1,10 @@
-//! The certifier against brute force in exact numbers, on tiny networks with nasty weights: overflow, underflow, cancellation,
-//! worst cases a rounding error away from zero.
+//! The certifier against brute force in exact numbers, on tiny networks with nasty weights: overflow, underflow,
+//! cancellation, worst cases a rounding error away from zero.
 //!
-//! Nothing here shares code with what it judges. A mistake in the certifier's own exact arithmetic, its slices or its order of
-//! summation would be repeated by a test that used them, and stay unseen. So the numbers are big integers of a crate's making
-//! ([`number`]), the network is evaluated on the whole graph by its definition ([`truth`]), and every admissible perturbation is
-//! tried. All names of the certifier that are put to the test stand in [`player`].
+//! Nothing here shares code with what it judges. A mistake in the certifier's own exact arithmetic, its slices or its
+//! order of summation would be repeated by a test that used them, and stay unseen. So the numbers are big integers of a
+//! crate's making ([`number`]), the network is evaluated on the whole graph by its definition ([`truth`]), and every
+//! admissible perturbation is tried. All names of the certifier that are put to the test stand in [`player`].
 //!
 //! | module | what |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Networks of ordinary numbers: wide and deep ones on which trees grow, and one-node networks whose sums lose a unit in f64.
+//! Networks of ordinary numbers: wide and deep ones on which trees grow, and one-node networks whose sums lose a unit
+//! in f64.
 
 use gcnproof_verify::random::Stream;
 

@@ -58,7 +58,8 @@ fn any_restriction(stream: &mut Stream, budget: &Budget, flips: &[Flip]) -> Deci
     decided
 }
 
-/// `A` of an envelope by its formula: the pre-activation's upper end with all positive prices paid, or all negative ones.
+/// `A` of an envelope by its formula: the pre-activation's upper end with all positive prices paid, or all negative
+/// ones.
 fn exact_base(
     envelope: &Envelope,
     prices: &EnvelopePrices,

@@ -115,8 +115,8 @@ fn mutate(proof: &mut NodeProof, case: &Case, stream: &mut Stream) -> bool {
     true
 }
 
-/// The same case twice, with the last bias of class 0 such that the node's exact worst case is a little above zero, and such that
-/// it is at most zero, often zero itself. Nothing where floats do not reach that far.
+/// The same case twice, with the last bias of class 0 such that the node's exact worst case is a little above zero, and
+/// such that it is at most zero, often zero itself. Nothing where floats do not reach that far.
 pub fn robust_and_broken(case: &Case, target: usize, stream: &mut Stream) -> Option<(Case, Case)> {
     let last = case.network.layers().len() - 1;
     let worst = smallest(admissible(case).iter().map(|flips| {
@@ -139,8 +139,8 @@ pub fn robust_and_broken(case: &Case, target: usize, stream: &mut Stream) -> Opt
     found.then(|| (case.with_output_bias(0, high), case.with_output_bias(0, low)))
 }
 
-/// A case whose exact worst case is a little above zero is proved robust. With the last bias a little lower the worst case is at
-/// most zero: neither that proof nor any mutant of it may be accepted there.
+/// A case whose exact worst case is a little above zero is proved robust. With the last bias a little lower the worst
+/// case is at most zero: neither that proof nor any mutant of it may be accepted there.
 fn judge(seed: u64, case: &Case, workspace: &mut Workspace, tally: &mut Tally) {
     let perturbations = admissible(case).len();
     if !(2..=300).contains(&perturbations) || case.network.depth() < 3 || case.network.class_count() != 2 {

@@ -1,4 +1,5 @@
-//! Networks of quantised weights and entries: integers, halves, tenths, powers of two, few different values. Ties abound.
+//! Networks of quantised weights and entries: integers, halves, tenths, powers of two, few different values. Ties
+//! abound.
 
 use gcnproof_verify::random::Stream;
 

@@ -1,5 +1,5 @@
-//! Ordinary small networks whose layers are scaled by powers of two that cancel in the logits: the verdicts are those of an
-//! ordinary network, but the products in between lie at the ends of the range.
+//! Ordinary small networks whose layers are scaled by powers of two that cancel in the logits: the verdicts are those
+//! of an ordinary network, but the products in between lie at the ends of the range.
 
 use gcnproof_verify::random::Stream;
 

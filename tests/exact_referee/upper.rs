@@ -136,8 +136,8 @@ fn units_are_enclosed(name: &str, case: &Case, truth: &Truth, tally: &mut Tally)
     }
 }
 
-/// Proofs of a node that is only just robust, with bends of layer 3 and bounds of layers 4 and 5 by such bends, changed in every
-/// way: none may be accepted where the node is not robust.
+/// Proofs of a node that is only just robust, with bends of layer 3 and bounds of layers 4 and 5 by such bends, changed
+/// in every way: none may be accepted where the node is not robust.
 fn judge(seed: u64, workspace: &mut Workspace, tally: &mut Tally) {
     let case = tall(seed);
     if !(2..=150).contains(&admissible(&case).len()) {

@@ -169,7 +169,8 @@ impl Trial<'_> {
         result.search_nodes >= few && self.bound != Bound::Best || result.search_nodes >= self.nodes
     }
 
-    /// The margin of one class encloses the worst case, tightly where nothing stood in the way. Is the worst case positive?
+    /// The margin of one class encloses the worst case, tightly where nothing stood in the way. Is the worst case
+    /// positive?
     fn margin(&self, name: &str, target: usize, result: &NodeResult, margin: &Margin, tally: &mut Tally) -> bool {
         let worst = self.truth.worst_margin(target, result.reference, margin.class);
         let style = self.case.style;

@@ -1,5 +1,6 @@
-//! No proof is written that the checker has not accepted. The checkers of these tests read another network than the one that was certified, so that much of
-//! what the certifier believes is wrong for them: of each kind of proof, what is written must be accepted all the same.
+//! No proof is written that the checker has not accepted. The checkers of these tests read another network than the one
+//! that was certified, so that much of what the certifier believes is wrong for them: of each kind of proof, what is
+//! written must be accepted all the same.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -213,8 +214,8 @@ fn no_proof_about_one_attack_for_all_is_written_unless_it_is_accepted() {
     assert!(proved > weaker && weaker > 0, "{weaker} of {proved}");
 }
 
-/// Where a type cannot tell: lines are taken for accepted without a checker in two places, and only in these, and lines are
-/// serialized by one file each.
+/// Where a type cannot tell: lines are taken for accepted without a checker in two places, and only in these, and lines
+/// are serialized by one file each.
 #[test]
 fn only_copies_are_written_without_a_checker() {
     let mut copied = Vec::new();

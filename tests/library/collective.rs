@@ -205,7 +205,8 @@ impl Case {
     }
 }
 
-/// The bound is never below the truth and the attack never above it; where all perturbations are few enough to be listed, both are the truth.
+/// The bound is never below the truth and the attack never above it; where all perturbations are few enough to be
+/// listed, both are the truth.
 #[test]
 fn bound_and_attack_enclose_brute_force() {
     let (mut problems, mut equal, mut skipped, mut broken) = (0, 0, 0, 0);

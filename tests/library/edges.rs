@@ -1,5 +1,5 @@
-//! Removed edges against brute force: all admissible sets of random small graphs, each evaluated exactly on the graph that is left;
-//! hand-made cases; refusals; and, where `GCNPROOF_DATA` names the folder of graphs, whole graphs.
+//! Removed edges against brute force: all admissible sets of random small graphs, each evaluated exactly on the graph
+//! that is left; hand-made cases; refusals; and, where `GCNPROOF_DATA` names the folder of graphs, whole graphs.
 
 use std::collections::BTreeSet;
 
@@ -194,7 +194,8 @@ fn case(seed: u64) -> Case {
     Case { edges, loops, attributes, dimension, layers, global, local, keep_one: random.chance(75), frozen }
 }
 
-/// Most margins are far from zero: moves the biases of the classes so that the worst one of a node comes near it, or is it.
+/// Most margins are far from zero: moves the biases of the classes so that the worst one of a node comes near it, or is
+/// it.
 fn shift(seed: u64, case: &mut Case, node: usize, sets: &[Vec<(usize, usize)>]) {
     let mut random = Stream::new(seed ^ 0x5eed);
     if random.chance(25) {
@@ -303,8 +304,8 @@ fn no_verdict_contradicts_brute_force_and_exact_margins_are_equal() {
     }
 }
 
-/// Weights of few bits, so that many sets tie, and entries of operators that almost cancel: pre-activations and margins of 0 and of some 10⁻¹⁷ beside each other.
-/// Some are so large or small that products overflow or underflow.
+/// Weights of few bits, so that many sets tie, and entries of operators that almost cancel: pre-activations and margins
+/// of 0 and of some 10⁻¹⁷ beside each other. Some are so large or small that products overflow or underflow.
 fn quantised(seed: u64) -> Case {
     let mut random = Stream::new(seed ^ 0x71e5);
     let mut case = case(seed);
@@ -355,7 +356,8 @@ fn quantised(seed: u64) -> Case {
 }
 
 impl Case {
-    /// The exact pre-activations of the hidden units of a node on the graph as it is: margins of a network that hands each on, beside a class of zero.
+    /// The exact pre-activations of the hidden units of a node on the graph as it is: margins of a network that hands
+    /// each on, beside a class of zero.
     fn units(&self, node: usize) -> Vec<Dyadic> {
         let units = self.layers[0].terms[0].1.ncols();
         let first = Plain { linear: vec![true; units], ..self.layers[0].clone() };
@@ -388,8 +390,8 @@ impl Case {
     }
 }
 
-/// A minimum is the smallest margin of all sets, in exact arithmetic, also where rounding errors are larger than it; verdicts follow from it, whether they are
-/// asked for with it or alone, and have proofs.
+/// A minimum is the smallest margin of all sets, in exact arithmetic, also where rounding errors are larger than it;
+/// verdicts follow from it, whether they are asked for with it or alone, and have proofs.
 #[test]
 fn minima_are_exact_where_floats_cannot_tell() {
     let graphs: u64 = std::env::var("GCNPROOF_EDGE_TIES").ok().map_or(400, |text| text.parse().unwrap());
@@ -493,7 +495,8 @@ fn a_changed_result_contradicts_itself() {
     assert!(changed.disagreement(&open).is_some());
 }
 
-/// A time limit and a request to stop end every step, however large: all pairs of 80 nodes are joined, and any 300 edges may go.
+/// A time limit and a request to stop end every step, however large: all pairs of 80 nodes are joined, and any 300
+/// edges may go.
 #[test]
 fn time_limits_are_kept_on_dense_graphs() {
     use std::time::{Duration, Instant};
@@ -567,7 +570,8 @@ impl Case {
     }
 }
 
-/// The line of every node is a proof that the checker accepts. Where hints are lost, splits take their place, or the line says that there is no proof.
+/// The line of every node is a proof that the checker accepts. Where hints are lost, splits take their place, or the
+/// line says that there is no proof.
 #[test]
 fn every_proof_is_shown_to_the_checker() {
     let (mut whole, mut mended, mut given_up, mut wrong) = (0, 0, 0, 0);
@@ -655,8 +659,8 @@ fn weights(rows: usize, columns: usize, values: &[f64]) -> DMatrix<f64> {
     DMatrix::from_row_slice(rows, columns, values)
 }
 
-/// One removed edge joins two neighbours of `m`, and raises both of their messages: a reach that counts it once is too small, the line over a
-/// unit that this switches on too low, and the bound above the truth.
+/// One removed edge joins two neighbours of `m`, and raises both of their messages: a reach that counts it once is too
+/// small, the line over a unit that this switches on too low, and the bound above the truth.
 #[test]
 fn one_removal_can_touch_two_neighbours() {
     // 0 is the target, 1 its only neighbour, 2 and 3 are neighbours of 1 and of each other.
@@ -713,8 +717,8 @@ fn repeated_edges_are_one_edge_and_loops_stay() {
     }
 }
 
-/// A node without edges has one verdict, whatever the budget: that of its class as it is.
-/// Where nothing may be changed, all attackers see the same network: also where rows of attributes are divided by their sums.
+/// A node without edges has one verdict, whatever the budget: that of its class as it is. Where nothing may be changed,
+/// all attackers see the same network: also where rows of attributes are divided by their sums.
 #[test]
 fn rows_that_are_divided_by_their_sums_are_read_as_such() {
     for seed in 0..60 {
@@ -860,7 +864,8 @@ fn a_target_of_degree_two_thousand() {
     println!("no limits: {:?} by {:?} in {:.2} s", result.verdict, result.reason, start.elapsed().as_secs_f64());
 }
 
-/// Verdicts of all nodes, or of every `step`-th: robust, non-robust, undecided; open before branching, largest tree, seconds a node.
+/// Verdicts of all nodes, or of every `step`-th: robust, non-robust, undecided; open before branching, largest tree,
+/// seconds a node.
 fn whole(
     folder: &std::path::Path,
     (graph, model): (&str, &str),
@@ -905,7 +910,8 @@ fn whole(
     found
 }
 
-/// Verdicts of all nodes of two graphs; `GCNPROOF_EDGE_RUNS` asks for others, as `graph,model,E,e,step` with semicolons between.
+/// Verdicts of all nodes of two graphs; `GCNPROOF_EDGE_RUNS` asks for others, as `graph,model,E,e,step` with semicolons
+/// between.
 #[test]
 fn whole_graphs_are_decided() {
     let Some(folder) = std::env::var_os("GCNPROOF_DATA").map(std::path::PathBuf::from) else {

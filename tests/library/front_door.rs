@@ -1,4 +1,5 @@
-//! The front door of the library: problems from matrices and lists, the builder, results in order, and parts that do not fit.
+//! The front door of the library: problems from matrices and lists, the builder, results in order, and parts that do
+//! not fit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

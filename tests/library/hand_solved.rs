@@ -42,8 +42,8 @@ fn the_linear_model() {
     }
 }
 
-/// A unit whose lower bound is exactly 0 is active, not off. `z = x ∈ {0, 1}`, margin `½ − relu(z)`: the flip leaves −½.
-/// Whoever takes `R = 0` for "switched off" certifies ½.
+/// A unit whose lower bound is exactly 0 is active, not off. `z = x ∈ {0, 1}`, margin `½ − relu(z)`: the flip leaves
+/// −½. Whoever takes `R = 0` for "switched off" certifies ½.
 #[test]
 fn a_lower_bound_of_exactly_zero() {
     let graph = common::graph(vec![vec![]], vec![vec![]], 1);
@@ -56,8 +56,8 @@ fn a_lower_bound_of_exactly_zero() {
 }
 
 /// The smallest counterexample to the integrality theorem. `z = (x − ½, ½ − x)`, margin `relu(z₁) + relu(z₂) − ¼`: both
-/// `x = 0` and `x = 1` give ¼, so the node is robust, but at `x = ½` the relaxation gives −¼. No bound that lets `x` be a
-/// fraction can tell; the search splits on the flip.
+/// `x = 0` and `x = 1` give ¼, so the node is robust, but at `x = ½` the relaxation gives −¼. No bound that lets `x` be
+/// a fraction can tell; the search splits on the flip.
 #[test]
 fn the_integrality_counterexample() {
     let graph = common::graph(vec![vec![]], vec![vec![]], 1);

@@ -1,5 +1,6 @@
-//! Networks with a single layer against brute force, where what may be changed is not a free choice of flips: rows divided by their
-//! sums, and categories. Complete searches decide every node, minima are exact, and the checker accepts every proof.
+//! Networks with a single layer against brute force, where what may be changed is not a free choice of flips: rows
+//! divided by their sums, and categories. Complete searches decide every node, minima are exact, and the checker
+//! accepts every proof.
 
 use std::collections::BTreeSet;
 

@@ -116,8 +116,8 @@ fn random_problems_are_proved_and_the_proofs_accepted() {
     assert!(undecided < 20 && unproved == 0, "{counts:?}");
 }
 
-/// A network with two classes on a path of three nodes whose worst margin is `margin`, as far as floats can tell; `None` if
-/// the search does not find it in time.
+/// A network with two classes on a path of three nodes whose worst margin is `margin`, as far as floats can tell;
+/// `None` if the search does not find it in time.
 fn tight(seed: u64, margin: f64, workspace: &mut Workspace) -> Option<common::Problem> {
     let mut random = Stream::new(seed);
     let attributes = (0..3).map(|_| (0..5).filter(|_| random.chance(45)).collect()).collect();
@@ -175,8 +175,8 @@ fn narrow_verdicts_are_proved_by_trees() {
     assert!(robust > 150 && units > 20 && flips > 20 && broken > 50, "{counts:?}");
 }
 
-/// Margins that cancellation hides from floats: `1e16 − 1e16 ± m`. The certifier is right about each, its proof is accepted,
-/// and a hand-made proof of the opposite is rejected.
+/// Margins that cancellation hides from floats: `1e16 − 1e16 ± m`. The certifier is right about each, its proof is
+/// accepted, and a hand-made proof of the opposite is rejected.
 #[test]
 fn cancellation_misleads_neither_the_certifier_nor_the_checker() {
     let mut workspace = Workspace::default();

@@ -1,5 +1,5 @@
-//! Networks of PyTorch Geometric: the descriptions in fixtures/pyg (scripts/pyg_fixtures.py) give the logits that the modules
-//! themselves compute, and every node of them is decided.
+//! Networks of PyTorch Geometric: the descriptions in fixtures/pyg (scripts/pyg_fixtures.py) give the logits that the
+//! modules themselves compute, and every node of them is decided.
 
 use std::path::{Path, PathBuf};
 

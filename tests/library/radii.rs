@@ -81,7 +81,8 @@ impl Decide<Flips> for Known {
     }
 }
 
-/// Certified and attacked are found as far as the decider goes, in whatever order it is asked, and every node is reported once.
+/// Certified and attacked are found as far as the decider goes, in whatever order it is asked, and every node is
+/// reported once.
 #[test]
 fn radii_are_what_the_decider_can_show() {
     let graph = Graph::from_lists(&[], &[vec![], vec![]], 1).unwrap();

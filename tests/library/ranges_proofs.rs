@@ -1,4 +1,5 @@
-//! Proofs about ranges: all that the certifier writes are accepted, and nothing that is not true is, however it is forged.
+//! Proofs about ranges: all that the certifier writes are accepted, and nothing that is not true is, however it is
+//! forged.
 
 use std::time::Duration;
 

@@ -135,8 +135,8 @@ fn a_margin_below_every_float() {
     assert_eq!(certifier.certify_node(0, &mut Workspace::default()).verdict, Verdict::Robust);
 }
 
-/// F: where the unperturbed margin overflows to NaN, no attack is ever better (`x < NaN` is false), so a witness is never
-/// kept. Not unsound: undecided although flipping attribute 0 breaks it.
+/// F: where the unperturbed margin overflows to NaN, no attack is ever better (`x < NaN` is false), so a witness is
+/// never kept. Not unsound: undecided although flipping attribute 0 breaks it.
 #[test]
 fn an_attack_on_an_overflowed_margin() {
     // h = (1e200, 1e200); logits 1e200·(h₁ − h₂) + 1 = 1 exactly, ∞ − ∞ in f64. x₀ switches h₁ off.

@@ -31,8 +31,9 @@ fn one_node(
     certifier_of(&graph, &gcn, budget, Bound::Best).with_effort(effort).certify_node(0, &mut Workspace::default())
 }
 
-/// Exact margins: no flip ½, attribute 0: 1, attribute 1: 0 (a tie). The tie is proved first; then the search evaluates "no
-/// flip" in f64, gets −½ ± 72, keeps it as the better attack, and `conclude` reports *its* flips as the witness: none at all.
+/// Exact margins: no flip ½, attribute 0: 1, attribute 1: 0 (a tie). The tie is proved first; then the search evaluates
+/// "no flip" in f64, gets −½ ± 72, keeps it as the better attack, and `conclude` reports *its* flips as the witness:
+/// none at all.
 #[test]
 fn a_witness_is_not_replaced_by_one_that_was_never_proved() {
     let minimise = Effort::Minimize { limits: Limits::default(), gap: 1e-9 };
@@ -64,8 +65,8 @@ fn the_search_goes_on_when_exact_arithmetic_acquits_the_attack() {
     assert_ne!(result.verdict, Verdict::Undecided, "{result:?}");
 }
 
-/// The worst case is a tie, which some perturbation reaches. Another one only looks worse in f64 and takes its place; exact
-/// arithmetic acquits it, and the tie is forgotten.
+/// The worst case is a tie, which some perturbation reaches. Another one only looks worse in f64 and takes its place;
+/// exact arithmetic acquits it, and the tie is forgotten.
 #[test]
 fn a_tie_is_not_forgotten() {
     let result = one_node(
@@ -88,8 +89,8 @@ fn any_time_limit_is_accepted() {
     one_node(vec![], 1, (&[1.0], &[0.0]), (&[1.0, 0.0], &[1.0, 0.0]), 1, Effort::Complete(limits));
 }
 
-/// The same net twice, the second with its last layer scaled by 2^`shift`: the same tree should do. Most attributes weigh
-/// nothing, so every split on one of them gives two branches that are as good as their parent.
+/// The same net twice, the second with its last layer scaled by 2^`shift`: the same tree should do. Most attributes
+/// weigh nothing, so every split on one of them gives two branches that are as good as their parent.
 fn tree_sizes(shift: i32, dimension: usize, global: usize) -> Vec<usize> {
     let mut r = Stream::new(5);
     let width = 6;

@@ -1,5 +1,5 @@
-//! Networks as sums of terms against brute force: several operators per layer that may meet, skips as units without activation,
-//! biases by node. All numbers are small multiples of 1/4, so that plain f64 is exact and ties are ties.
+//! Networks as sums of terms against brute force: several operators per layer that may meet, skips as units without
+//! activation, biases by node. All numbers are small multiples of 1/4, so that plain f64 is exact and ties are ties.
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::proof::{header, model_file};

@@ -1,6 +1,7 @@
 //! Circles of files: which file of a crate imports from which, and which of them reach themselves.
 //!
-//! An import counts for the file that defines the name, so that a module that re-exports its parts stands in no circle with them.
+//! An import counts for the file that defines the name, so that a module that re-exports its parts stands in no circle
+//! with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

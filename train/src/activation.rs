@@ -109,8 +109,8 @@ impl ActivationBounds {
         bounds
     }
 
-    /// `R(l+1) = Σ_k A_k([R]₊[W_k]₊ − [S]₊[W_k]₋) + b`, signs of `A_k` split, and `S` the other way round; units without
-    /// activation send `R` and `S` themselves (docs/math.md (3.2)).
+    /// `R(l+1) = Σ_k A_k([R]₊[W_k]₊ − [S]₊[W_k]₋) + b`, signs of `A_k` split, and `S` the other way round; units
+    /// without activation send `R` and `S` themselves (docs/math.md (3.2)).
     fn propagate(&mut self, step: Step, reach: &ReceptiveField, l: usize) {
         let layer = step.layer;
         let (inputs, width, terms) = (layer.inputs(), layer.outputs(), layer.passing.terms());

@@ -79,8 +79,8 @@ impl Trainer<'_> {
             return Err(damaged());
         }
         let run = serde_json::to_value(run).unwrap_or_default();
-        // What was said comes before what follows from it: the layers decide about other settings, and a seed also decides
-        // which nodes are labelled.
+        // What was said comes before what follows from it: the layers decide about other settings, and a seed also
+        // decides which nodes are labelled.
         let (theirs, ours) = (&header.run["settings"], &run["settings"]);
         let network = ["kind", "skip"].into_iter().find_map(|name| first_difference(name, &theirs[name], &ours[name]));
         let difference = network.or_else(|| first_difference("settings", theirs, ours));

@@ -1,5 +1,5 @@
-//! Bounds of the units of representation 2, each by the changes of attributes that move it most (docs/math.md (3.1)): what is the
-//! same however these are selected.
+//! Bounds of the units of representation 2, each by the changes of attributes that move it most (docs/math.md (3.1)):
+//! what is the same however these are selected.
 
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
@@ -116,8 +116,8 @@ impl Rows {
         self.needed[row]
     }
 
-    /// The changes of categories that are permitted in a node's row, by its place in the reach; nothing where attributes are
-    /// flipped.
+    /// The changes of categories that are permitted in a node's row, by its place in the reach; nothing where
+    /// attributes are flipped.
     #[inline]
     pub(crate) fn changes(&self, node: u32) -> Option<&[u32]> {
         self.changes.as_ref().map(|changes| changes[node as usize].as_slice())
@@ -160,8 +160,8 @@ pub(crate) struct Asked {
 }
 
 impl FirstHidden<'_> {
-    /// Does this unit need no bounds? The line under one without activation is the unit itself, and with one hidden layer
-    /// nothing else asks for them.
+    /// Does this unit need no bounds? The line under one without activation is the unit itself, and with one hidden
+    /// layer nothing else asks for them.
     pub(crate) fn is_free(&self, unit: usize) -> bool {
         self.network.layers()[0].is_linear(unit) && self.network.depth() == 3
     }

@@ -1,8 +1,9 @@
-//! Flips one by one, and changes of categories: which of them move a unit of representation 2 most (docs/math.md (3.1), §23).
+//! Flips one by one, and changes of categories: which of them move a unit of representation 2 most (docs/math.md (3.1),
+//! §23).
 //!
 //! Where one term reaches a unit, a node's flips are ordered by that term's weights alone; where several do, every flip
-//! of the node is evaluated, unless the terms together cannot reach what other nodes surely gain. So are changes of categories, of which
-//! few are those of a row.
+//! of the node is evaluated, unless the terms together cannot reach what other nodes surely gain. So are changes of
+//! categories, of which few are those of a row.
 
 use gcnproof::internals::problem::budget::Budget;
 use gcnproof::internals::problem::graph::Graph;
@@ -157,8 +158,8 @@ impl UnitTerms<'_> {
     }
 }
 
-/// The bounds of one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours; where terms meet, all
-/// attributes of a neighbour that may still be among the best.
+/// The bounds of one unit. Cost: a look at each node's attributes, and per row a walk along its neighbours; where terms
+/// meet, all attributes of a neighbour that may still be among the best.
 pub(crate) fn unit_bounds(first: &FirstHidden, unit: usize) -> UnitBounds {
     let FirstHidden { graph, network, budget, reach, rows, .. } = *first;
     let layer = &network.layers()[0];

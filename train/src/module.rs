@@ -1,5 +1,5 @@
-//! The modules of PyTorch Geometric that are trained beside plain GCNs: their layers, what their file says of them, and where
-//! their parameters stand in the network.
+//! The modules of PyTorch Geometric that are trained beside plain GCNs: their layers, what their file says of them, and
+//! where their parameters stand in the network.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -174,8 +174,8 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// The module of some settings and its network at the start. `passing` are the rules of GCN layers, one for all or one for
-    /// each; other kinds have their own.
+    /// The module of some settings and its network at the start. `passing` are the rules of GCN layers, one for all or
+    /// one for each; other kinds have their own.
     pub(crate) fn new(
         settings: &Settings,
         sizes: Sizes,
@@ -216,8 +216,8 @@ impl Module {
         Ok((Module { description, parameters }, network))
     }
 
-    /// One for every number of the network that is a parameter, zero for those that skip connections need; nothing where all
-    /// are parameters.
+    /// One for every number of the network that is a parameter, zero for those that skip connections need; nothing
+    /// where all are parameters.
     pub(crate) fn trained(&self, network: &Network) -> Option<Gradient> {
         let mut trained = Gradient::zeros(network);
         for parameter in &self.parameters {

@@ -1,8 +1,9 @@
 //! Bounds of the units of representation 2 where rows are divided by their sums (docs/math.md §21).
 //!
-//! A flip changes all entries of its row, so that gains are known for rows with 1, 2, … flips, and not for single flips: the
-//! menu of a row. The budget is shared out among the steps of the menus' concave hulls. Between two corners of a hull the
-//! gain is a mixture of those at both, and every gain is linear in the weights for as long as the same flips are chosen.
+//! A flip changes all entries of its row, so that gains are known for rows with 1, 2, … flips, and not for single
+//! flips: the menu of a row. The budget is shared out among the steps of the menus' concave hulls. Between two corners
+//! of a hull the gain is a mixture of those at both, and every gain is linear in the weights for as long as the same
+//! flips are chosen.
 
 use gcnproof::internals::bound::menu::{Menu, RowLosses};
 use gcnproof::internals::problem::budget::Budget;
@@ -86,7 +87,8 @@ impl Menus<'_> {
     }
 }
 
-/// By how much flips of a row change its entries, times a share: every attribute that the row has, and those that are added.
+/// By how much flips of a row change its entries, times a share: every attribute that the row has, and those that are
+/// added.
 pub(crate) fn changes(
     graph: &Graph,
     node: usize,
@@ -126,8 +128,8 @@ struct Step {
     at: usize,
 }
 
-/// The bounds of one unit (docs/math.md (21.5)). Cost: the menus of all nodes, and per row a selection among the steps of
-/// its neighbours; where terms meet, a menu for every entry.
+/// The bounds of one unit (docs/math.md (21.5)). Cost: the menus of all nodes, and per row a selection among the steps
+/// of its neighbours; where terms meet, a menu for every entry.
 pub(crate) fn unit_bounds(first: &FirstHidden, unit: usize) -> UnitBounds {
     let FirstHidden { graph, network, budget, reach, rows, .. } = *first;
     let layer = &network.layers()[0];

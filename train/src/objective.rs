@@ -119,8 +119,8 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// The same where only some numbers of the network are parameters: those with a one. The others have no derivative and no
-    /// part in `λ`.
+    /// The same where only some numbers of the network are parameters: those with a one. The others have no derivative
+    /// and no part in `λ`.
     pub(crate) fn training_only(self, trained: Option<Gradient>) -> Objective<'a> {
         Objective { trained, ..self }
     }

@@ -1,8 +1,8 @@
 //! The certificate of one target, forward and in reverse (docs/math.md §4, §5, §9).
 //!
-//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ` is the coefficient of
-//! a hidden unit (minus the paper's `Φ̂`), its line's slope is `Φ(l)`, and the coefficient itself where the unit has no
-//! activation; at layer 2 the slopes are spread over the nodes, `u_k = A_k(1)ᵀΦ(2)`, and
+//! Forward, for a class pair with `c = e_y − e_k`: `Φ(L) = c`; `a(l) = Σ_k A_k(l)ᵀ Φ(l+1) W_k(l)ᵀ` is the coefficient
+//! of a hidden unit (minus the paper's `Φ̂`), its line's slope is `Φ(l)`, and the coefficient itself where the unit has
+//! no activation; at layer 2 the slopes are spread over the nodes, `u_k = A_k(1)ᵀΦ(2)`, and
 //!
 //! ```text
 //! g = Σ Φ(l+1)·b(l) + Σ κ + ⟨Φ(2), z⁰⟩ − T,      T = Σ over selected flips of −σ Σ_k u_k,n·W_k,d
@@ -79,8 +79,8 @@ struct Tape {
     spreads: Vec<Spread>,
 }
 
-/// What a normalised row loses by half the difference of its slopes: `weight · radius·|Σ w_d|` over some attributes, one that is
-/// flipped or all that the row has (docs/math.md (21.4)).
+/// What a normalised row loses by half the difference of its slopes: `weight · radius·|Σ w_d|` over some attributes,
+/// one that is flipped or all that the row has (docs/math.md (21.4)).
 struct Spread {
     row: usize,
     attributes: Vec<u32>,
@@ -213,7 +213,8 @@ impl Certificate<'_> {
         tape
     }
 
-    /// Where rows are normalised, what the selected moves of rows change: nearly every attribute of these rows (docs/math.md (21.3)).
+    /// Where rows are normalised, what the selected moves of rows change: nearly every attribute of these rows
+    /// (docs/math.md (21.3)).
     fn push_rows(&self, slice: &Slice, selection: &Selection, tape: &mut Tape) {
         for (share, flips) in selection.shared_moves() {
             let Some(node) = flips.first().map(|flip| flip.node) else { continue };

@@ -131,9 +131,9 @@ impl Settings {
         }
     }
 
-    /// The same for a network of other layers. What is no plain GCN, or has more than one hidden layer, begins with cross
-    /// entropy: modules that start with certificates in the loss become robust fastest by predicting one class for all
-    /// nodes (docs/training.md).
+    /// The same for a network of other layers. What is no plain GCN, or has more than one hidden layer, begins with
+    /// cross entropy: modules that start with certificates in the loss become robust fastest by predicting one class
+    /// for all nodes (docs/training.md).
     pub fn with_layers(self, kind: LayerKind, layers: usize, skip: bool) -> Settings {
         let settings = Settings { kind, layers, skip, ..self };
         if settings.is_plain() && layers <= 2 {

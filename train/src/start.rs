@@ -1,7 +1,7 @@
 //! Weights and biases before training, as PyTorch Geometric draws them.
 //!
-//! GCN: weights from Glorot's uniform distribution, `±√(6 / (inputs + outputs))`; biases are zero. Other kinds: both from
-//! `±1/√inputs`. To biases of hidden units a normal distribution of the spread in the settings is added.
+//! GCN: weights from Glorot's uniform distribution, `±√(6 / (inputs + outputs))`; biases are zero. Other kinds: both
+//! from `±1/√inputs`. To biases of hidden units a normal distribution of the spread in the settings is added.
 
 use super::random::SeededRandom;
 use super::settings::Settings;

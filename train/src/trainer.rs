@@ -41,8 +41,8 @@ pub struct Trainer<'a> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Starts with random weights and biases, as PyTorch Geometric does. `passing` are the rules of GCN layers, one for all or
-    /// one for each; other kinds of layers have their own, and none is given.
+    /// Starts with random weights and biases, as PyTorch Geometric does. `passing` are the rules of GCN layers, one for
+    /// all or one for each; other kinds of layers have their own, and none is given.
     pub fn new(
         graph: &'a Graph,
         budget: &'a Budget,

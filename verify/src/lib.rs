@@ -63,9 +63,9 @@
 //! ```
 //!
 //! Where edges are changed instead, [`edges`] has the problem, its brute force and its MILP; where attributes are
-//! numbers that are moved within ranges, [`ranges`] has the problem and its MILP, and [`rows`] where rows are divided by
-//! their sums or categories are replaced. Where one attack is chosen
-//! for all nodes, [`collective`] has brute force and the programs that bound it.
+//! numbers that are moved within ranges, [`ranges`] has the problem and its MILP, and [`rows`] where rows are divided
+//! by their sums or categories are replaced. Where one attack is chosen for all nodes, [`collective`] has brute force
+//! and the programs that bound it.
 //!
 //! # Whom to believe
 //!

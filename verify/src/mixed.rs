@@ -1,5 +1,5 @@
-//! The MILP of a network above its first layer: a unit that may be on either side of 0 has an indicator with the big-M of
-//! its bounds. Without integrality the indicators leave the triangle of the unit.
+//! The MILP of a network above its first layer: a unit that may be on either side of 0 has an indicator with the big-M
+//! of its bounds. Without integrality the indicators leave the triangle of the unit.
 
 use crate::bounds::interval_layer;
 use crate::layer::Layer;

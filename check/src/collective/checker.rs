@@ -276,10 +276,10 @@ impl<'a> CollectiveChecker<'a> {
     }
 }
 
-/// The proof of a claim, if the checker accepts it. The lines of nodes are those that a checker of the same statement has
-/// accepted; other than robust ones are left out. So are shares, each of another node, that are refused, and the claim is
-/// as small as the rest shows with its prices. What floats do not show to be at most the bound of the claim is computed
-/// exactly.
+/// The proof of a claim, if the checker accepts it. The lines of nodes are those that a checker of the same statement
+/// has accepted; other than robust ones are left out. So are shares, each of another node, that are refused, and the
+/// claim is as small as the rest shows with its prices. What floats do not show to be at most the bound of the claim is
+/// computed exactly.
 ///
 /// # Errors
 /// If the claim cannot be judged.

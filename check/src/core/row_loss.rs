@@ -32,8 +32,8 @@ impl Losses<'_> {
         Ok(Some(self.free.rows_lose(&parts, &self.hints.price, false)))
     }
 
-    /// What single flips of a row lose, and the row as a whole; `None` where nothing that it sends is followed and no flip must
-    /// be made.
+    /// What single flips of a row lose, and the row as a whole; `None` where nothing that it sends is followed and no
+    /// flip must be made.
     fn row_flips(&self, place: usize, must: bool) -> Result<Option<Flips>, Reason> {
         let Free { network, slice, sent, meter, .. } = *self.free;
         let [plus, minus] = self.slopes(place, None);
@@ -73,8 +73,8 @@ impl Losses<'_> {
         Ok(Some(Flips { additions, removals, whole: [false, true].map(|present| loss(sums, &integers, present)) }))
     }
 
-    /// Leaves out absent attributes that are surely not among the ones whose additions lose most, by products of rounded numbers: so many
-    /// others surely lose more.
+    /// Leaves out absent attributes that are surely not among the ones whose additions lose most, by products of
+    /// rounded numbers: so many others surely lose more.
     fn keep_largest(&self, absent: &mut Vec<u32>, slopes: &Slopes, count: usize) {
         let Some(short) = self.free.network.short.as_ref().filter(|_| absent.len() > count && count > 0) else {
             return;

@@ -127,7 +127,8 @@ impl Menu {
     /// `max(0, max_k (factor·L(k) − price·k))` of the flips beyond those that must be made.
     fn beyond(&self, factor: &Dyadic, price: &Dyadic) -> Dyadic {
         let at = |corner: &Corner| &(factor * &corner.loss) - &(price * &Dyadic::from(corner.flips));
-        // Rates are rounded down, so that the best corner is not before these; from there on the function rises up to it.
+        // Rates are rounded down, so that the best corner is not before these; from there on the function rises up to
+        // it.
         let sure = self.corners.iter().take_while(|corner| &corner.rate * factor > *price).count();
         let mut best = sure.checked_sub(1).map_or(Dyadic::ZERO, |last| at(&self.corners[last]));
         for corner in &self.corners[sure..] {
@@ -154,8 +155,8 @@ pub struct Part {
 }
 
 /// `L(k)` for `k = 1, 2, …`: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the largest)`, with `scales` the entries `σ` of
-/// rows by their number of attributes, from the one with all removals on; only numbers of additions and of removals within
-/// `limits` count, and there may be none.
+/// rows by their number of attributes, from the one with all removals on; only numbers of additions and of removals
+/// within `limits` count, and there may be none.
 fn losses<N>(
     scales: &[N],
     additions: &[N],
@@ -228,8 +229,8 @@ where
 }
 
 impl Free<'_> {
-    /// `L_n` of the row at a place of `V(1)`, by what its flips lose; none where not even the fewest flips that must be made
-    /// can be.
+    /// `L_n` of the row at a place of `V(1)`, by what its flips lose; none where not even the fewest flips that must be
+    /// made can be.
     ///
     /// # Errors
     /// If that is too expensive, as for all that is computed here.
@@ -287,8 +288,9 @@ impl Free<'_> {
         Ok(Some(Menu { base, corners: corners.windows(2).filter_map(corner).collect() }))
     }
 
-    /// Rule 1 for whole rows: no admissible set of free flips loses more. Without prices the best one is taken, about. With `reach`, rows
-    /// in which flips must be made may also be left as they are: what these flips take of the budget is taken all the same.
+    /// Rule 1 for whole rows: no admissible set of free flips loses more. Without prices the best one is taken, about.
+    /// With `reach`, rows in which flips must be made may also be left as they are: what these flips take of the budget
+    /// is taken all the same.
     pub fn rows_lose(&self, parts: &[Part], prices: &ExactPrices, reach: bool) -> Dyadic {
         let chosen = prices.are_unstated().then(|| ExactPrices { every: self.best(parts, reach), nodes: Vec::new() });
         let prices = chosen.as_ref().unwrap_or(prices);

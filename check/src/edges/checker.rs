@@ -111,8 +111,8 @@ impl<'a> EdgeChecker<'a> {
         }
     }
 
-    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs about
-    /// removals, and for tests. Classes and node must exist.
+    /// The bound of a leaf with prices behind some splits, `true` for the second subtree: for those who write proofs
+    /// about removals, and for tests. Classes and node must exist.
     ///
     /// # Errors
     /// If a split is on an edge that is not free, or the hints are not admissible.

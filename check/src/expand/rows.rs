@@ -1,5 +1,5 @@
-//! Expansion of short leaves where rows of attributes are normalised: slopes and lines in exact numbers. Prices are left
-//! out: the core chooses them.
+//! Expansion of short leaves where rows of attributes are normalised: slopes and lines in exact numbers. Prices are
+//! left out: the core chooses them.
 
 use super::exact::{Length, SLOPE_BITS, fill};
 use super::{Short, ShortLeaf};
@@ -50,8 +50,8 @@ pub(crate) fn row_hints(
     Ok(hints)
 }
 
-/// Hints for the whole bounds of the target, a node of layer `l ≥ 3`: for every unit that propagation leaves unstable, the
-/// paper's dual bound and the anchored one, both with the dual's defaults above layer 2.
+/// Hints for the whole bounds of the target, a node of layer `l ≥ 3`: for every unit that propagation leaves unstable,
+/// the paper's dual bound and the anchored one, both with the dual's defaults above layer 2.
 ///
 /// # Errors
 /// If that is too expensive.

@@ -87,7 +87,8 @@ impl<'a> FastTarget<'a> {
         };
         let losses = self.losses(&hints, &path.decided, step);
         if self.fast.network.exact.is_normalised() {
-            // The core has slopes and prices of its own, hence a bound that is rounded otherwise: what is near 0 is left to it.
+            // The core has slopes and prices of its own, hence a bound that is rounded otherwise: what is near 0 is
+            // left to it.
             let lost = losses.of_rows(&self.fast.rows).times(ROUNDED_OTHERWISE);
             return Attempt::Hints(Box::new(hints), total.minus(lost));
         }

@@ -32,7 +32,8 @@ pub(super) struct MenuPart<'a> {
 }
 
 impl Menu {
-    /// Of a row with `own` attributes, for up to `most` flips: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the largest)`.
+    /// Of a row with `own` attributes, for up to `most` flips: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the
+    /// largest)`.
     pub(super) fn new(own: usize, flips: &RowFlips, most: usize, scale: impl Fn(usize) -> Stored) -> Menu {
         let RowFlips { additions, removals, whole, limits } = flips;
         let sums = |list: &[Up]| {
@@ -120,8 +121,8 @@ impl MenuPart<'_> {
     }
 }
 
-/// Rule 1 for whole rows: not below what `left` flips of them lose, those included that must be made; none where these cannot be. Any
-/// price gives a bound; the one at which the rows would make about so many flips gives the best.
+/// Rule 1 for whole rows: not below what `left` flips of them lose, those included that must be made; none where these
+/// cannot be. Any price gives a bound; the one at which the rows would make about so many flips gives the best.
 pub(super) fn lost_by_rows(parts: &[MenuPart], left: usize) -> Option<Up> {
     let mut rates: Vec<(Rough, usize)> = Vec::new();
     for part in parts {

@@ -44,7 +44,8 @@ impl FastLosses<'_> {
         lost_by_rows(&parts, left.saturating_sub(reserved)).unwrap_or(Interval::ANY.upper)
     }
 
-    /// What adding attributes to a row loses, the largest first: as many as may be made together. What gains counts as 0.
+    /// What adding attributes to a row loses, the largest first: as many as may be made together. What gains counts as
+    /// 0.
     fn additions(&self, slopes: &RowSlopes, node: u32, left: usize, present: &[bool]) -> Vec<Up> {
         if !self.budget.adds() {
             return Vec::new();

@@ -1,4 +1,5 @@
-//! The menus of normalised rows for what they send: how far flips of a row move a column of it, or a unit that several terms reach.
+//! The menus of normalised rows for what they send: how far flips of a row move a column of it, or a unit that several
+//! terms reach.
 
 use super::menu::{Menu, RowFlips, largest, limits};
 use super::row::Rows;
@@ -46,7 +47,8 @@ impl Rows<'_> {
         menus.collect()
     }
 
-    /// The menu of a row by what its flips change, with the attributes in the order of what adding them changes, the largest first.
+    /// The menu of a row by what its flips change, with the attributes in the order of what adding them changes, the
+    /// largest first.
     #[expect(clippy::too_many_arguments, reason = "a row and a direction")]
     fn row_menu(
         &self,

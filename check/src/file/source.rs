@@ -9,7 +9,8 @@ use crate::question::{Attack, Question};
 /// Opens a file of proofs.
 ///
 /// # Errors
-/// If it cannot be read, or is a graph, a model, a table of results or a folder instead, of which the file of the budget asked about is named.
+/// If it cannot be read, or is a graph, a model, a table of results or a folder instead, of which the file of the
+/// budget asked about is named.
 pub fn open_proofs(path: &Path, question: Option<&Question>) -> Result<impl Read + Send + use<>, String> {
     let unreadable = |error| format!("{}: cannot be read: {error}", path.display());
     if let Some(problem) = folder(path, question) {

@@ -270,15 +270,16 @@ struct Before<'a> {
 }
 
 impl Before<'_> {
-    /// Was an earlier line about this node begun? Then nothing is spent on this one: in a batch the same expensive line may stand a thousand times.
+    /// Was an earlier line about this node begun? Then nothing is spent on this one: in a batch the same expensive line
+    /// may stand a thousand times.
     fn spoke_of(&self, node: u32) -> bool {
         let first = |first: &AtomicU64| first.fetch_min(self.line, Ordering::Relaxed);
         self.begun.get(node as usize).is_some_and(|begun| first(begun) < self.line)
     }
 }
 
-/// Does something with every line, of which it is told the place in the batch: in parallel between two lines of bounds, and with those one by one, because a line
-/// of bounds counts for the lines after it and not for those before.
+/// Does something with every line, of which it is told the place in the batch: in parallel between two lines of bounds,
+/// and with those one by one, because a line of bounds counts for the lines after it and not for those before.
 pub(crate) fn in_order<T: Send>(batch: Vec<Raw>, each: impl Fn(usize, Raw) -> T + Sync) -> Vec<T> {
     let is_bounds = |line: &Raw| line.as_ref().is_ok_and(|bytes| bytes.starts_with(br#"{"bounds":"#));
     let together = |lines: &mut Vec<(usize, Raw)>| -> Vec<T> {

@@ -156,7 +156,8 @@ pub enum Step {
     Unit(u32, u32, u32),
     /// `[node, attribute]`: first it is not flipped, then it is.
     Flip(u32, u32),
-    /// `[node, count, side]` of a normalised row: first at most so many attributes are added to it, or removed, then more.
+    /// `[node, count, side]` of a normalised row: first at most so many attributes are added to it, or removed, then
+    /// more.
     Row(u32, u32, RowSide),
     /// A bound above 0, stated briefly.
     Leaf(Box<Leaf>),

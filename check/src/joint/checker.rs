@@ -104,8 +104,8 @@ impl<'a> JointChecker<'a> {
         }
     }
 
-    /// The same proof of a robust node with its trees over flips written anew, each by `mend`, which is told about the node on
-    /// the changed graph and about two classes.
+    /// The same proof of a robust node with its trees over flips written anew, each by `mend`, which is told about the
+    /// node on the changed graph and about two classes.
     ///
     /// # Errors
     /// If a tree over edges is none, or `mend` fails.
@@ -186,8 +186,8 @@ impl<'a> JointChecker<'a> {
         ask(&self.flips.on(&statement))
     }
 
-    /// Flips on the graph of the path leave more than open changes can take, and where single changes are looked at apart,
-    /// flips after these leave something.
+    /// Flips on the graph of the path leave more than open changes can take, and where single changes are looked at
+    /// apart, flips after these leave something.
     fn leaf(
         &self,
         path: &ChangePath,

@@ -1,5 +1,6 @@
-//! Trees over flips for a changed graph, from the tree for the graph of a leaf: as it is, without what the node no longer
-//! depends on, or found by splits on flips. Nothing here has to be right: trees are judged by whoever reads them.
+//! Trees over flips for a changed graph, from the tree for the graph of a leaf: as it is, without what the node no
+//! longer depends on, or found by splits on flips. Nothing here has to be right: trees are judged by whoever reads
+//! them.
 
 use std::cell::Cell;
 
@@ -12,8 +13,8 @@ use crate::verdict::Reason;
 /// Leaves that are tried for one tree, at most.
 const MOST_TRIED: usize = 64;
 
-/// A tree that is accepted of two classes, and the same with its short leaves written out; none if none was found, or if
-/// `left` says that no more leaves are to be tried.
+/// A tree that is accepted of two classes, and the same with its short leaves written out; none if none was found, or
+/// if `left` says that no more leaves are to be tried.
 pub(super) fn fitted(
     session: &mut Session,
     classes: [u32; 2],

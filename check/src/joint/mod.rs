@@ -1,5 +1,5 @@
-//! Proofs against flips of attributes and changes of edges at once (`FORMAT-EDGES.md` §9): a tree over changes of edges, as
-//! in `edges`, whose leaves hold trees over flips, which `checker` judges.
+//! Proofs against flips of attributes and changes of edges at once (`FORMAT-EDGES.md` §9): a tree over changes of
+//! edges, as in `edges`, whose leaves hold trees over flips, which `checker` judges.
 //!
 //! | module | what |
 //! |---|---|

@@ -167,8 +167,8 @@ fn after(
     ShownSet { changes: changes.iter().map(|change| change.edge).collect(), bounds, trees }
 }
 
-/// A tree whose short leaves are written out: one that the checker accepts, or, where none is found, the tree of the leaf
-/// with any hints.
+/// A tree whose short leaves are written out: one that the checker accepts, or, where none is found, the tree of the
+/// leaf with any hints.
 fn expanded(
     checker: &Checker,
     classes: [u32; 2],

@@ -1,5 +1,5 @@
-//! Floats that carry their direction in their type. This file and those of its folder are the only ones of this crate with
-//! plain `f64` arithmetic.
+//! Floats that carry their direction in their type. This file and those of its folder are the only ones of this crate
+//! with plain `f64` arithmetic.
 //!
 //! | type | what it says |
 //! |---|---|
@@ -50,8 +50,8 @@ pub(crate) fn reciprocal_root(i: usize, j: usize) -> f64 {
     1.0 / (i as f64 * j as f64).sqrt()
 }
 
-/// Not below `1 / sqrt(size)`, the part of an entry that a node of this size has at either end, by so much that two such parts
-/// multiplied are not below the entry that [`reciprocal_root`] rounds.
+/// Not below `1 / sqrt(size)`, the part of an entry that a node of this size has at either end, by so much that two
+/// such parts multiplied are not below the entry that [`reciprocal_root`] rounds.
 pub(crate) fn root_part(size: usize) -> Stored {
     Stored((1.0 + 1e-12) / (size.max(1) as f64).sqrt())
 }

@@ -63,8 +63,8 @@ impl Ids<'_> {
     }
 }
 
-/// `12`, `1%`, or the same share as `0.01`: so many flips at a node of so many attributes. A share is rounded down, but to 1 at
-/// least if it is more than 0.
+/// `12`, `1%`, or the same share as `0.01`: so many flips at a node of so many attributes. A share is rounded down, but
+/// to 1 at least if it is more than 0.
 pub(super) fn local(text: &str, attributes: usize) -> Result<u64, String> {
     let wrong =
         || format!("-q: '{text}' is neither a number of flips (12) nor a share of the attributes (1%, or 0.01)");
@@ -140,7 +140,8 @@ pub(super) fn identifiers(option: &str, list: &str, count: usize, what: &str) ->
     Ok(ids)
 }
 
-/// Edges of a graph, or pairs without one, from a file that an option names: the ids of both ends in a line, or one after the other in an array.
+/// Edges of a graph, or pairs without one, from a file that an option names: the ids of both ends in a line, or one
+/// after the other in an array.
 pub(super) fn edges(
     option: &str,
     file: &str,

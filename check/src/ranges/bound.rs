@@ -1,5 +1,6 @@
-//! The bound of a linear function of a row of a representation (`FORMAT-RANGES.md` §4): lines replace units from the top down, until only
-//! attributes are left, of which the worst admissible changes are taken. All numbers are enclosed by floats rounded outward.
+//! The bound of a linear function of a row of a representation (`FORMAT-RANGES.md` §4): lines replace units from the
+//! top down, until only attributes are left, of which the worst admissible changes are taken. All numbers are enclosed
+//! by floats rounded outward.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -85,8 +85,8 @@ impl<'a> RangeChecker<'a> {
         error.ok_or(Reason::Rounding)
     }
 
-    /// Every other class, ascending. That all margins are positive without a change is part of what is proved, so the reference class is
-    /// the predicted one.
+    /// Every other class, ascending. That all margins are positive without a change is part of what is proved, so the
+    /// reference class is the predicted one.
     fn robust(
         &self,
         scene: &RowScene,

@@ -1,5 +1,5 @@
-//! What of an attacker rounding depends on: attributes are 0 and 1, and some are flipped or categories are changed, or they are numbers,
-//! and some are moved.
+//! What of an attacker rounding depends on: attributes are 0 and 1, and some are flipped or categories are changed, or
+//! they are numbers, and some are moved.
 
 use super::layer::power;
 use crate::number::Dyadic;
@@ -25,7 +25,8 @@ pub(crate) trait Changes {
     /// May entries that are not 0 become 0?
     fn removes(&self) -> bool;
 
-    /// How far single changes of a row move a unit, or raise the magnitude of its sum, at most: changes that a row can have together.
+    /// How far single changes of a row move a unit, or raise the magnitude of its sum, at most: changes that a row can
+    /// have together.
     fn steps(&self, network: &Network, weights: &DescribedWeights, unit: usize) -> Vec<Dyadic>;
 
     /// The entries of a row that are not 0, and what they are; none: 1. With the flips that are made, if these are.
@@ -66,7 +67,8 @@ impl Changes for Budget<'_> {
             let free = (0..attributes(network)).filter(|&d| !self.is_frozen(d as u32));
             return free.map(|d| weights.size(d, unit)).collect();
         };
-        // From the category that sends most to the one that sends least, or that has the largest magnitude to the one of the smallest.
+        // From the category that sends most to the one that sends least, or that has the largest magnitude to the one
+        // of the smallest.
         let widest = |of: &dyn Fn(usize) -> Dyadic, group: &[Option<u32>]| {
             let sent = || group.iter().map(|option| option.map_or(Dyadic::ZERO, |d| of(d as usize)));
             sent().max().zip(sent().min()).map_or(Dyadic::ZERO, |(most, least)| &most - &least)

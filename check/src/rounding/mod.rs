@@ -62,8 +62,8 @@ struct Received {
     units: Vec<Vec<ComputedUnit>>,
     /// By unit, what the attributes add to its value and to the magnitude of its sum.
     attributes: Vec<(Dyadic, Dyadic)>,
-    /// By term that reads attributes, the largest entry at a node that may be flipped; where rows are divided, times the largest
-    /// quotient.
+    /// By term that reads attributes, the largest entry at a node that may be flipped; where rows are divided, times
+    /// the largest quotient.
     farthest: Vec<Dyadic>,
     /// By unit, what other quotients of the attributes that rows have may change.
     rescaled: Vec<Dyadic>,
@@ -130,7 +130,8 @@ impl<'a, B: Changes> Rounding<'a, B> {
         present
     }
 
-    /// Where rows are divided: the largest quotient of a row after flips, and how far quotients may be from what they are.
+    /// Where rows are divided: the largest quotient of a row after flips, and how far quotients may be from what they
+    /// are.
     fn scales(&self, node: u32) -> Option<[Dyadic; 2]> {
         let (network, flips) = (self.network, self.local(node).min(self.budget.global()));
         let count = network.graph.attributes.row(node as usize).len();
@@ -237,7 +238,8 @@ impl<'a, B: Changes> Rounding<'a, B> {
         &sum(self.falling[at].iter().zip(&received.farthest).map(term)) + &received.rescaled[unit]
     }
 
-    /// By how much flips raise the magnitude of a unit's sum in this way: not at all if they only remove, and rows are not divided.
+    /// By how much flips raise the magnitude of a unit's sum in this way: not at all if they only remove, and rows are
+    /// not divided.
     fn raised(&self, at: usize, received: &Received, unit: usize) -> Dyadic {
         if self.budget.adds() || self.budget.divides(self.network) {
             self.moved(at, received, unit)

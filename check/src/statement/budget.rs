@@ -174,8 +174,8 @@ impl Decided {
         self.rows.iter().find(|limits| limits.node == node)
     }
 
-    /// How many attributes free flips must add to a row and remove from it, at least and at most, where the path says something
-    /// of it; `None` within that if `F₁` has too many.
+    /// How many attributes free flips must add to a row and remove from it, at least and at most, where the path says
+    /// something of it; `None` within that if `F₁` has too many.
     pub fn row_limits(&self, node: u32) -> Option<Option<[[usize; 2]; 2]>> {
         let RowLimits { present, limits, .. } = self.limits(node)?;
         let mut made = [0, 0];
@@ -198,7 +198,8 @@ impl Decided {
         self.rows.iter().fold(0, |sum, limits| sum.saturating_add(self.least(limits.node)))
     }
 
-    /// At most `count` attributes are added to a row or removed from it, or more; `present` are those that it has without any flip.
+    /// At most `count` attributes are added to a row or removed from it, or more; `present` are those that it has
+    /// without any flip.
     pub fn limit_row(&mut self, node: u32, present: &[u32], side: RowSide, count: usize, more: bool) {
         if self.limits(node).is_none() {
             self.rows.push(RowLimits { node, present: present.to_vec(), limits: [[0, usize::MAX]; 2] });
@@ -218,7 +219,8 @@ impl Decided {
         budget.global.checked_sub(self.flipped.len())
     }
 
-    /// Is more spent than the budget has, in all or in one row, or must more be? Then no admissible perturbation takes this path.
+    /// Is more spent than the budget has, in all or in one row, or must more be? Then no admissible perturbation takes
+    /// this path.
     pub fn overspent(&self, budget: &Budget) -> bool {
         let mut rows = self.flipped.chunk_by(|a, b| a.0 == b.0);
         let impossible = |limits: &RowLimits| {

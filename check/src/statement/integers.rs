@@ -105,7 +105,8 @@ impl ShortRows {
         let (exponent, values) = shortened(&[plus, minus].concat(), self.bits);
         let both: Vec<[i64; 2]> =
             values[..self.width].iter().zip(&values[self.width..]).map(|(p, m)| [*p, *m]).collect();
-        // A product `p·w` of numbers less than 1 above their integers differs from theirs by less than `|p̃| + |w̃| + 1`.
+        // A product `p·w` of numbers less than 1 above their integers differs from theirs by less than `|p̃| + |w̃| +
+        // 1`.
         let error = both.iter().map(|[p, m]| p.abs().max(m.abs()) + (1 << self.bits) + 1).sum();
         ShortSlopes { both, error, exponent: self.exponent + exponent }
     }

@@ -62,7 +62,8 @@ pub(crate) fn require_flips(graph: &GraphFile, what: &'static str) -> Result<(),
 /// The network and the budget that a header speaks of.
 pub struct Statement<'a> {
     pub(crate) network: Network<'a>,
-    /// The network with its first layer as the model has it, where it runs on other attributes than those that proofs are about.
+    /// The network with its first layer as the model has it, where it runs on other attributes than those that proofs
+    /// are about.
     own: Option<Network<'a>>,
     pub(crate) budget: Budget<'a>,
     pub(crate) classes: Convention,

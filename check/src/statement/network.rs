@@ -188,7 +188,8 @@ fn require_batch(graph: &GraphFile, model: &ModelFile) -> Result<(), Reason> {
     }
 }
 
-/// The weights of the first layer for all attributes: those of changes of categories, or of the powers of two of numbers, as well.
+/// The weights of the first layer for all attributes: those of changes of categories, or of the powers of two of
+/// numbers, as well.
 pub(crate) fn first_weights<'m>(
     graph: &GraphFile,
     model: &'m ModelFile,
@@ -259,8 +260,8 @@ impl<'a> Network<'a> {
         Network::reading(first, attributes, graph, model, header, matrices, meter)
     }
 
-    /// The same with the first layer as the model has it: numbers are read as they are, and not by their powers of two, and changes of
-    /// categories are no attributes. For what rounding does.
+    /// The same with the first layer as the model has it: numbers are read as they are, and not by their powers of two,
+    /// and changes of categories are no attributes. For what rounding does.
     ///
     /// # Errors
     /// As before.

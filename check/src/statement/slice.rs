@@ -59,7 +59,8 @@ impl Slice {
         links.saturating_mul((network.rows.len() * network.widths[2]) as u64)
     }
 
-    /// Bytes of what a leaf holds of the rows of layer 2, a quarter of the most: for each link and unit, prices of its flips in both directions.
+    /// Bytes of what a leaf holds of the rows of layer 2, a quarter of the most: for each link and unit, prices of its
+    /// flips in both directions.
     pub fn bytes(&self, network: &Network) -> u64 {
         let links = self.passing(1).iter().map(|row| row.len() as u64).sum::<u64>();
         links.saturating_mul(16 * network.widths[2] as u64 + 32)

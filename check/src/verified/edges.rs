@@ -1,5 +1,5 @@
-//! The verified checker, told about changed edges. It replays witnesses. That a class is kept it shows by lists of the sets of changes that
-//! leaves are about, and by a bound of its own: the bounds that leaves rest on are not looked at.
+//! The verified checker, told about changed edges. It replays witnesses. That a class is kept it shows by lists of the
+//! sets of changes that leaves are about, and by a bound of its own: the bounds that leaves rest on are not looked at.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -36,7 +36,8 @@ impl EdgeJudge {
     /// Starts the program and tells it what the proofs under a header are about.
     ///
     /// # Errors
-    /// If header, graph and model do not belong together, or the program cannot be run or does not understand the statement.
+    /// If header, graph and model do not belong together, or the program cannot be run or does not understand the
+    /// statement.
     pub fn start(program: &Path, graph: &GraphFile, model: &ModelFile, header: &Header) -> Result<EdgeJudge, String> {
         EdgeStatement::new(graph, model, header).map_err(|reason| reason.to_string())?;
         let written = Written::new(graph, model, header)?;

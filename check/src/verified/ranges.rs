@@ -21,10 +21,12 @@ use crate::work::Work;
 pub struct RangeJudge(Process);
 
 impl RangeJudge {
-    /// Starts the program and tells it what the proofs under a header are about. `matrices` are those that a `matrix:` rule may name.
+    /// Starts the program and tells it what the proofs under a header are about. `matrices` are those that a `matrix:`
+    /// rule may name.
     ///
     /// # Errors
-    /// If header, graph and model do not belong together, or the program cannot be run or does not understand the statement.
+    /// If header, graph and model do not belong together, or the program cannot be run or does not understand the
+    /// statement.
     pub fn start(
         program: &Path,
         graph: &GraphFile,

@@ -36,8 +36,8 @@ pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to
     words(attack.into_iter().flat_map(CollectiveStatement::named), to)
 }
 
-/// Writes that nodes are looked at one by one, and how the network runs: as many bits, entries of all operators wrong by as
-/// many units as those that may be wrong by most, and by one where they are rounded.
+/// Writes that nodes are looked at one by one, and how the network runs: as many bits, entries of all operators wrong
+/// by as many units as those that may be wrong by most, and by one where they are rounded.
 fn each(deployed: Option<&Deployed>, to: &mut impl Write) -> io::Result<()> {
     let Some(Deployed { precision, operator_error, flush_subnormals }) = deployed else {
         return writeln!(to, "attack each");
@@ -51,7 +51,8 @@ fn each(deployed: Option<&Deployed>, to: &mut impl Write) -> io::Result<()> {
 fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     let Statement { network, budget, .. } = of;
     let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
-    // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there again.
+    // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there
+    // again.
     let width = categories.map_or(attributes.columns, |categories| categories.attributes());
     graph(network.graph, width, Some(attributes), to)?;
     let layers = network.layers.iter().zip(&network.rules);
@@ -78,8 +79,8 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     reference(network.graph, of.classes, to)
 }
 
-/// Writes the first line, attributes and edges, and which node belongs to which graph. Without entries attributes are numbers, which are
-/// stated elsewhere.
+/// Writes the first line, attributes and edges, and which node belongs to which graph. Without entries attributes are
+/// numbers, which are stated elsewhere.
 pub(super) fn graph(graph: &GraphFile, width: usize, entries: Option<&Pattern>, to: &mut impl Write) -> io::Result<()> {
     let nodes = graph.attributes.rows;
     writeln!(to, "{GREETING}\ngraph {nodes} {width}")?;
@@ -191,8 +192,8 @@ pub(crate) enum ReachPrices {
     Best,
 }
 
-/// The claim of a node whose leaves are all hints, as one line; `None` where one is not. `prices` are those of a leaf by its
-/// class and its place in the tree.
+/// The claim of a node whose leaves are all hints, as one line; `None` where one is not. `prices` are those of a leaf
+/// by its class and its place in the tree.
 pub(crate) fn node(proof: &NodeProof, prices: impl Fn(u32, usize) -> ReachPrices) -> Option<String> {
     let mut line = format!("node {} {}", proof.id, proof.class);
     match &proof.claim {

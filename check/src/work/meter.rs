@@ -119,7 +119,8 @@ impl Work {
         self.limits.file.saturating_add(begun.saturating_mul(each))
     }
 
-    /// Judges a line of bounds, which all lines share: a short file may state very many of them, so that they have a limit together.
+    /// Judges a line of bounds, which all lines share: a short file may state very many of them, so that they have a
+    /// limit together.
     ///
     /// # Errors
     /// What is wrong with the line, or that it is too expensive.
@@ -133,7 +134,8 @@ impl Work {
         judged
     }
 
-    /// May so many steps more be spent on default bounds, which all lines share? They count as those of lines of bounds do.
+    /// May so many steps more be spent on default bounds, which all lines share? They count as those of lines of bounds
+    /// do.
     pub(crate) fn affords(&self, steps: u64) -> bool {
         let before = self.bounds.fetch_add(steps, Ordering::Relaxed);
         before.saturating_add(steps) <= self.allowed_bounds() && !self.stopped()

@@ -1,4 +1,5 @@
-//! Proofs against flips and changed edges at once, made by hand: nodes that each attacker alone leaves alone, and both together do not.
+//! Proofs against flips and changed edges at once, made by hand: nodes that each attacker alone leaves alone, and both
+//! together do not.
 
 use crate::common;
 
@@ -12,8 +13,9 @@ use gcnproof_check::{
 use gcnproof_files::{GraphFile, ModelFile};
 use serde_json::{Value, json};
 
-/// Nodes 0 and 1 are linked, 2 is alone; the first two have the attribute. Each adds up what it and its neighbours have, `h`; the margin of class 0 is
-/// `2h − b`: 4 − b for node 0, 2 − b after one change of an edge or one flip, −b after one of each.
+/// Nodes 0 and 1 are linked, 2 is alone; the first two have the attribute. Each adds up what it and its neighbours
+/// have, `h`; the margin of class 0 is `2h − b`: 4 − b for node 0, 2 − b after one change of an edge or one flip, −b
+/// after one of each.
 fn world(b: f64) -> (GraphFile, ModelFile) {
     let graph = GraphFile {
         adjacency: pattern(3, 3, |i, j| i + j == 1),
@@ -281,8 +283,8 @@ fn leaves_are_shown_without_what_changed_graphs_do_not_have() {
     }
 }
 
-/// What open changes can take is bounded although the leaf of the graph shows nothing of the changed one: splits on flips
-/// do.
+/// What open changes can take is bounded although the leaf of the graph shows nothing of the changed one: splits on
+/// flips do.
 #[test]
 fn trees_are_found_where_a_leaf_does_not_suit_a_changed_graph() {
     let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };

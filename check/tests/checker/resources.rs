@@ -46,8 +46,8 @@ fn memory(reset: bool) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits are a sixty-fourth of the default or less,
-/// which `GCNPROOF_RESOURCES=full` asks for.
+/// No template costs more than a leaf's or a line's limit, plain or compressed, and what it costs is told. Limits are a
+/// sixty-fourth of the default or less, which `GCNPROOF_RESOURCES=full` asks for.
 #[test]
 fn small_files_end_soon() {
     let (flat, deep) = (star(false), star(true));

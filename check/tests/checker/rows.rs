@@ -1,5 +1,5 @@
-//! Rows of attributes that are divided by their sums: bounds, witnesses and trees against brute force, hints that do not
-//! hold for such rows, and what is not about them.
+//! Rows of attributes that are divided by their sums: bounds, witnesses and trees against brute force, hints that do
+//! not hold for such rows, and what is not about them.
 
 use crate::common;
 
@@ -221,8 +221,8 @@ fn another_normalisation_is_another_graph() {
 /// By hand: a flip changes what all attributes of its row send.
 #[test]
 fn one_flip_moves_a_whole_row() {
-    // Without flips the unit is 1 + (1 + 2 − 3)/3 = 1. Without attribute 0 it is 1 + (2 − 3)/2, without attribute 1 it is
-    // 1 + (1 − 3)/2 = 0, below the other class's 1/4.
+    // Without flips the unit is 1 + (1 + 2 − 3)/3 = 1. Without attribute 0 it is 1 + (2 − 3)/2, without attribute 1 it
+    // is 1 + (1 − 3)/2 = 0, below the other class's 1/4.
     for way in [Normalisation::Float32, Normalisation::Float64] {
         let world = thirds(way);
         let witness = Witness { class: 1, flips: vec![(0, 1)] };
@@ -266,7 +266,8 @@ fn what_needs_single_flips_is_refused() {
     }
 }
 
-/// Bounds of deep layers that short leaves expand to, stated: they are accepted, and leaves written out as hints with them.
+/// Bounds of deep layers that short leaves expand to, stated: they are accepted, and leaves written out as hints with
+/// them.
 #[test]
 fn expanded_proofs_of_normalised_rows_are_accepted() {
     let (mut deep, mut accepted) = (0, 0);
@@ -295,8 +296,8 @@ fn expanded_proofs_of_normalised_rows_are_accepted() {
     assert!(accepted > 150 && deep > 150, "{accepted} {deep}");
 }
 
-/// How far a unit of layer 2 reaches: never less than brute force finds, and exactly as far where the rows do not share a
-/// budget.
+/// How far a unit of layer 2 reaches: never less than brute force finds, and exactly as far where the rows do not share
+/// a budget.
 #[test]
 fn units_reach_as_far_as_rows_let_them() {
     let (mut exact, mut attained, mut all) = (0, 0, 0);

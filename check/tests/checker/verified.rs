@@ -1,5 +1,5 @@
-//! Bends of layer 3 (rule 5′) in the verified checker: the same bounds as in the exact core, what is not admissible is rejected, and
-//! nothing false is accepted. Skipped aloud where it is not built (`make verified`).
+//! Bends of layer 3 (rule 5′) in the verified checker: the same bounds as in the exact core, what is not admissible is
+//! rejected, and nothing false is accepted. Skipped aloud where it is not built (`make verified`).
 
 use crate::common;
 
@@ -134,7 +134,8 @@ fn bound(world: &World, proof: &NodeProof) -> [f64; 2] {
     }
 }
 
-/// Where the core's bound is `−2⁻²⁰` the verified checker rejects, and where it is `2⁻²⁰` it accepts: its bound is the same.
+/// Where the core's bound is `−2⁻²⁰` the verified checker rejects, and where it is `2⁻²⁰` it accepts: its bound is the
+/// same.
 #[test]
 fn bends_of_layer_3_have_the_bounds_of_the_core() {
     let Some(program) = program() else { return };
@@ -161,8 +162,8 @@ fn bends_of_layer_3_have_the_bounds_of_the_core() {
     assert!(compared > 700, "{compared}");
 }
 
-/// The same with several terms, operators of either sign, linear units and all kinds of numbers, up to what the core's rounding of
-/// slopes to a grid makes of the bounds of units.
+/// The same with several terms, operators of either sign, linear units and all kinds of numbers, up to what the core's
+/// rounding of slopes to a grid makes of the bounds of units.
 #[test]
 fn bends_over_several_terms_have_the_bounds_of_the_core() {
     let Some(program) = program() else { return };
@@ -259,7 +260,8 @@ fn change(random: &mut Random, hints: &mut Hints) {
     }
 }
 
-/// Leaves with bends of layer 3, written out and changed: both checkers say the same, and only what is true is accepted.
+/// Leaves with bends of layer 3, written out and changed: both checkers say the same, and only what is true is
+/// accepted.
 #[test]
 fn changed_bends_are_judged_alike() {
     let Some(program) = program() else { return };

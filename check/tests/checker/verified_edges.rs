@@ -1,5 +1,5 @@
-//! Proofs about changed edges in the verified checker: it says of witnesses what the exact core says, and of claims that a class is kept
-//! what is true. Skipped aloud where it is not built (`make verified`).
+//! Proofs about changed edges in the verified checker: it says of witnesses what the exact core says, and of claims
+//! that a class is kept what is true. Skipped aloud where it is not built (`make verified`).
 
 use crate::common;
 use crate::edge_world as world;
@@ -213,8 +213,8 @@ fn random_tree(random: &mut Random, pairs: &[Edge], depth: usize, tree: &mut Vec
     }
 }
 
-/// Every set of changes as a witness against every class: both checkers say the same. What is listed is verified where it is true, whatever
-/// the splits; a bound is not needed.
+/// Every set of changes as a witness against every class: both checkers say the same. What is listed is verified where
+/// it is true, whatever the splits; a bound is not needed.
 #[test]
 fn changes_are_judged_as_by_the_core() {
     let Some(program) = program() else { return };
@@ -288,8 +288,8 @@ fn changes_are_judged_as_by_the_core() {
     assert!(counts[1..].iter().all(|&count| count > 25), "{counts:?}");
 }
 
-/// A node with 40 neighbours, of which up to 8 are lost: far more sets than are listed here, and a bound suffices. Where a loss of 8 is too much,
-/// nothing is shown.
+/// A node with 40 neighbours, of which up to 8 are lost: far more sets than are listed here, and a bound suffices.
+/// Where a loss of 8 is too much, nothing is shown.
 #[test]
 fn a_bound_stands_for_long_lists_of_removals() {
     let Some(program) = program() else { return };

@@ -1,5 +1,6 @@
-//! Proofs about attributes moved within ranges in the verified checker: it says of witnesses what the exact core says, and accepts what
-//! the other checker accepts, and nothing that a witness refutes. Skipped aloud where it is not built (`make verified`).
+//! Proofs about attributes moved within ranges in the verified checker: it says of witnesses what the exact core says,
+//! and accepts what the other checker accepts, and nothing that a witness refutes. Skipped aloud where it is not built
+//! (`make verified`).
 
 use crate::common::{Random, World};
 

@@ -1,4 +1,5 @@
-//! The explorer: a node opens by a click, a link, a key or its id; the slider moves verdicts everywhere; filters fade the map.
+//! The explorer: a node opens by a click, a link, a key or its id; the slider moves verdicts everywhere; filters fade
+//! the map.
 
 use std::path::{Path, PathBuf};
 

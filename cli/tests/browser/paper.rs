@@ -1,4 +1,5 @@
-//! The page on screens of different width, in the dark, and on paper: nothing is cut, nothing is invisible, no sheet is empty.
+//! The page on screens of different width, in the dark, and on paper: nothing is cut, nothing is invisible, no sheet is
+//! empty.
 
 use crate::explorer::{EXPLORER, hold, study};
 use crate::{HELPERS, browser, gcnproof, quiet};

@@ -1,4 +1,5 @@
-//! What `collective` finds as a user meets it: in words, as JSON, and as figure 8 of a report, with radii beside it and without.
+//! What `collective` finds as a user meets it: in words, as JSON, and as figure 8 of a report, with radii beside it and
+//! without.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

@@ -1,5 +1,6 @@
-//! What a newcomer runs into: wrong files and slips of the keyboard, as `docs/errors.md` has them, and what goes on, is kept or is
-//! refused. `GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors` writes the document anew.
+//! What a newcomer runs into: wrong files and slips of the keyboard, as `docs/errors.md` has them, and what goes on, is
+//! kept or is refused. `GCNPROOF_WRITE_DOCS=1 cargo test -p gcnproof-cli --test command errors` writes the document
+//! anew.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
@@ -1620,7 +1621,8 @@ fn words_that_once_misled() {
     }
 }
 
-/// What attackers of categories, numbers, edges and graphs do is told in their own words, and a remedy leads to no other refusal.
+/// What attackers of categories, numbers, edges and graphs do is told in their own words, and a remedy leads to no
+/// other refusal.
 #[test]
 fn newer_attackers_are_told_in_their_words() {
     let bench = wrong_files();
@@ -1885,7 +1887,8 @@ fn a_split_of_no_node_is_named() {
     }
 }
 
-/// Where -q is left out, the question is about another share than that of the run: both numbers and the reason are told.
+/// Where -q is left out, the question is about another share than that of the run: both numbers and the reason are
+/// told.
 #[test]
 fn a_local_budget_that_is_left_out_is_named() {
     let bench = Bench::new();

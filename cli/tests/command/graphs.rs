@@ -1,4 +1,5 @@
-//! Networks that classify graphs: files, verdicts, proofs, radii, explanations, the report, and what is refused by name.
+//! Networks that classify graphs: files, verdicts, proofs, radii, explanations, the report, and what is refused by
+//! name.
 
 use std::collections::BTreeMap;
 use std::path::Path;

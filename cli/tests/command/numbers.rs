@@ -1,5 +1,6 @@
-//! Every number that can be typed on the command line, at the ends of its range and beyond: a result or a clear refusal, never a
-//! panic, an absurd allocation or an endless loop. And the small problems on which the program once gave up.
+//! Every number that can be typed on the command line, at the ends of its range and beyond: a result or a clear
+//! refusal, never a panic, an absurd allocation or an endless loop. And the small problems on which the program once
+//! gave up.
 
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};

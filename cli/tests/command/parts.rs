@@ -379,7 +379,8 @@ fn parts_state_what_their_rows_do_not_show() {
         (0..part.attributes.rows).all(second)
     });
     assert!(complete.count() >= 1, "every part has the row that has none of a group");
-    // Numbers are not taken for zeros and ones where a part has no others, and observed values are those of the whole graph.
+    // Numbers are not taken for zeros and ones where a part has no others, and observed values are those of the whole
+    // graph.
     let mut values = vec![1.0; 40];
     (values[39], values[38]) = (0.375, 3.0);
     let values = SparseMatrix { rows: 40, columns: 6, offsets: (0..=40).collect(), indices: vec![0; 40], values };

@@ -1,4 +1,5 @@
-//! Study, report and explain as a user meets them: whole results, and results that are empty, mixed, unlabelled or broken.
+//! Study, report and explain as a user meets them: whole results, and results that are empty, mixed, unlabelled or
+//! broken.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -178,7 +179,8 @@ fn removed_edges_are_reported_in_their_own_words() {
     assert!(refused.contains("different attacks") && refused.contains("flips.csv"), "{refused}");
 }
 
-/// An edge that is inserted is called so, in the figure and in the data of the table; where both are allowed, the graph tells.
+/// An edge that is inserted is called so, in the figure and in the data of the table; where both are allowed, the graph
+/// tells.
 #[test]
 fn inserted_edges_are_not_called_removed() {
     let folder = Folder::new();
@@ -489,7 +491,8 @@ fn a_node_is_explained() {
     assert!(done.status.code() == Some(2) && message(&done).contains("2707"));
 }
 
-/// Results about other nodes are never added up: each set of nodes has its own figures, and each figure says which nodes and commands.
+/// Results about other nodes are never added up: each set of nodes has its own figures, and each figure says which
+/// nodes and commands.
 #[test]
 fn every_number_is_about_one_set_of_nodes() {
     let folder = Folder::new();

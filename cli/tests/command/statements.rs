@@ -122,7 +122,8 @@ fn proofs_about_ranges_answer_what_they_state() {
     }
     let (code, text) = run(&["check", graph, model, proofs]);
     assert!(code == 4 && text.contains("whatever attributes are moved by at most 0.25"), "{code} {text}");
-    // A header that states less makes another statement of every robust node, and a smaller one is true as well; more is not.
+    // A header that states less makes another statement of every robust node, and a smaller one is true as well; more
+    // is not.
     let whole = std::fs::read_to_string(proofs).unwrap();
     let forged = whole.replacen("\"1p-2\"", "\"3p0\"", 1);
     assert_ne!(whole, forged);

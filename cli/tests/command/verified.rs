@@ -29,7 +29,8 @@ fn program() -> Option<PathBuf> {
     }
 }
 
-/// Certifies some nodes and has the proofs judged by both checkers, which must agree; returns the verdicts: robust, non-robust, ties.
+/// Certifies some nodes and has the proofs judged by both checkers, which must agree; returns the verdicts: robust,
+/// non-robust, ties.
 fn agree(graph: &Path, model: &Path, arguments: &[&str]) -> [usize; 3] {
     let scratch = tempfile::tempdir().unwrap();
     let proofs = scratch.path().join("p.jsonl");

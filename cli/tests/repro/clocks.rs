@@ -60,7 +60,8 @@ fn write_problem(folder: &Path, nodes: usize, edges: usize, attributes: usize, w
     write_model_safetensors(&folder.join("m.safetensors"), &layers, Precision::F64, &BTreeMap::new()).unwrap();
 }
 
-/// Five layers, whose activation bounds took minutes before any clock was looked at; and many attributes, units and classes.
+/// Five layers, whose activation bounds took minutes before any clock was looked at; and many attributes, units and
+/// classes.
 #[test]
 fn time_limits_end_preparation_bounds_and_searches() {
     for (nodes, edges, attributes, widths) in
@@ -81,7 +82,8 @@ fn time_limits_end_preparation_bounds_and_searches() {
 
 /// Ctrl-C in the middle of what took minutes: the program ends, with the rows that it has.
 #[cfg(unix)]
-/// A bound that the clock cut short left the flips of another branch behind: a witness of 3 flips where 2 are permitted, which ended the run.
+/// A bound that the clock cut short left the flips of another branch behind: a witness of 3 flips where 2 are
+/// permitted, which ended the run.
 #[test]
 fn no_witness_exceeds_the_budget_when_time_is_up() {
     for hundredths in 1..25 {
@@ -229,8 +231,8 @@ fn rows_that_contradict_themselves_are_seen() {
     }
 }
 
-/// A row that two steps contradict each other about is not written: the run ends with a code of its own, keeps the rows before it and the files to
-/// reproduce it, and can be resumed.
+/// A row that two steps contradict each other about is not written: the run ends with a code of its own, keeps the rows
+/// before it and the files to reproduce it, and can be resumed.
 #[test]
 fn a_contradiction_stops_the_run_and_keeps_its_files() {
     let scratch = tempfile::tempdir().unwrap();

@@ -17,8 +17,9 @@ fn lines(path: &Path) -> Vec<Value> {
     std::fs::read_to_string(path).unwrap().lines().map(timeless).collect()
 }
 
-/// Executions of these described networks give node 0 another class, but the bound was that of the chain: a term that reads `x` above the first
-/// layer was computed weights first only, and terms with one operator and several sources counted as one.
+/// Executions of these described networks give node 0 another class, but the bound was that of the chain: a term that
+/// reads `x` above the first layer was computed weights first only, and terms with one operator and several sources
+/// counted as one.
 #[test]
 fn executions_of_the_described_network_are_inside_the_error() {
     let scratch = tempfile::tempdir().unwrap();
@@ -52,7 +53,8 @@ fn executions_of_the_described_network_are_inside_the_error() {
     }
 }
 
-/// Another node's entry of 2⁷⁰ was in the checker's bound and not in the certifier's: the row said non-robust, and no proof was written.
+/// Another node's entry of 2⁷⁰ was in the checker's bound and not in the certifier's: the row said non-robust, and no
+/// proof was written.
 #[test]
 fn a_witness_is_judged_by_its_own_rows() {
     let (folder, scratch) = (folder("deployed_witness_slice"), tempfile::tempdir().unwrap());
@@ -68,8 +70,8 @@ fn a_witness_is_judged_by_its_own_rows() {
     assert!(text(&checked).contains("1 non-robust"), "{}", text(&checked));
 }
 
-/// The usual error of a polynomial depends on the longest row of the graph, which a part does not have: rows differed from the whole run's, and
-/// the proofs of parts could not be joined.
+/// The usual error of a polynomial depends on the longest row of the graph, which a part does not have: rows differed
+/// from the whole run's, and the proofs of parts could not be joined.
 #[test]
 fn polynomials_have_one_error_on_all_parts() {
     let (folder, scratch) = (folder("parts_deployed_poly"), tempfile::tempdir().unwrap());

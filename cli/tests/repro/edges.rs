@@ -34,8 +34,8 @@ fn certify(folder: &Path, options: &[&str], effort: &[&str]) -> (Option<i32>, Va
     (output.status.code(), answer)
 }
 
-/// `--minimize` called a base margin of some 10⁻¹⁷ the exact minimum, and the node robust: a line under a unit whose sign no float knows does not
-/// pass through its anchor.
+/// `--minimize` called a base margin of some 10⁻¹⁷ the exact minimum, and the node robust: a line under a unit whose
+/// sign no float knows does not pass through its anchor.
 #[test]
 fn a_tie_at_the_scale_of_rounding_is_found() {
     for (name, options) in TIES {
@@ -113,7 +113,8 @@ mod checked {
         }
     }
 
-    /// An anchor of 2⁻⁵⁴ that floats took for −2⁻⁵⁴: they accepted what exact numbers refused. Now its sign decides nothing.
+    /// An anchor of 2⁻⁵⁴ that floats took for −2⁻⁵⁴: they accepted what exact numbers refused. Now its sign decides
+    /// nothing.
     #[test]
     fn own_proofs_are_accepted_by_floats_and_by_exact_numbers() {
         let folder = folder("edges_fast_against_exact");

@@ -41,7 +41,8 @@ fn a_flip_that_underflows_is_not_lost() {
     }
 }
 
-/// Activations and bounds that are exactly 0: another case for the checker than for the certifier, so that it rejected own proofs.
+/// Activations and bounds that are exactly 0: another case for the checker than for the certifier, so that it rejected
+/// own proofs.
 #[test]
 fn own_proofs_on_quantised_weights_are_accepted() {
     let scratch = tempfile::tempdir().unwrap();
@@ -94,7 +95,8 @@ fn expanded_proofs_are_accepted() {
     assert_eq!(again.status.code(), Some(2), "{}", text(&again));
 }
 
-/// Under the same flip one class is as large as the predicted one and another larger, both by less than any float: that is no tie.
+/// Under the same flip one class is as large as the predicted one and another larger, both by less than any float: that
+/// is no tie.
 #[test]
 fn a_class_that_is_larger_is_named_before_a_tie() {
     let folder = folder("tie_beside_break");
@@ -107,7 +109,8 @@ fn a_class_that_is_larger_is_named_before_a_tie() {
     }
 }
 
-/// Quotients of 1, 2 and 4 ones are the same in both precisions: rows of doubles were read as float32, in which the flip changes nothing.
+/// Quotients of 1, 2 and 4 ones are the same in both precisions: rows of doubles were read as float32, in which the
+/// flip changes nothing.
 #[test]
 fn quotients_that_are_stored_as_doubles_are_doubles() {
     let scratch = tempfile::tempdir().unwrap();
@@ -123,7 +126,8 @@ fn quotients_that_are_stored_as_doubles_are_doubles() {
     assert!(first.contains(r#""verdict":"non_robust""#), "{first}");
 }
 
-/// A layer of three terms in a graph of two nodes: the header of a deployed statement was longer than the checker allowed.
+/// A layer of three terms in a graph of two nodes: the header of a deployed statement was longer than the checker
+/// allowed.
 #[test]
 fn a_layer_may_have_more_terms_than_the_graph_has_nodes() {
     let scratch = tempfile::tempdir().unwrap();
@@ -138,7 +142,8 @@ fn a_layer_may_have_more_terms_than_the_graph_has_nodes() {
     assert!(checked.status.success(), "{}", text(&checked));
 }
 
-/// The search for the sign ended with a tie, and the one for the minimum found less: the two were held against each other.
+/// The search for the sign ended with a tie, and the one for the minimum found less: the two were held against each
+/// other.
 #[test]
 fn a_minimum_below_a_tie_is_a_witness() {
     let scratch = tempfile::tempdir().unwrap();

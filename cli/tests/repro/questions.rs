@@ -25,7 +25,8 @@ fn the_operator_of_a_plain_model_is_the_users() {
     assert!(told.contains("no question was asked"), "{told}");
 }
 
-/// K(3,3): with local budgets of 3 on one side and 0 on the other no edge can be removed, and the nodes are not robust against 4 removals.
+/// K(3,3): with local budgets of 3 on one side and 0 on the other no edge can be removed, and the nodes are not robust
+/// against 4 removals.
 #[test]
 fn local_budgets_that_leave_nothing_to_remove_answer_no_question() {
     let files = ["g.npz", "m.safetensors", "p.jsonl"];

@@ -67,7 +67,8 @@ fn too_expensive(folder: &Path, file: &[u8]) -> String {
     said
 }
 
-/// 384 bytes: the header states a square that has 900 million entries, and the checker took 11 GB for it. The certifier, asked for it, says what it needs.
+/// 384 bytes: the header states a square that has 900 million entries, and the checker took 11 GB for it. The
+/// certifier, asked for it, says what it needs.
 #[test]
 fn the_square_of_a_star_is_not_computed() {
     let folder = tempfile::tempdir().unwrap();

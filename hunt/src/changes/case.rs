@@ -225,6 +225,7 @@ pub fn generate(seed: u64, number_of: u64) -> ChangeCase {
         }
         _ => Allowed::All,
     };
-    // Networks with one hidden layer and one term have an area of their own for removals, but are looked at here as well.
+    // Networks with one hidden layer and one term have an area of their own for removals, but are looked at here as
+    // well.
     case
 }

@@ -1,4 +1,5 @@
-//! One case of changed edges: verdicts and margins against the truth, and proofs: the program's own, tampered and forged ones.
+//! One case of changed edges: verdicts and margins against the truth, and proofs: the program's own, tampered and
+//! forged ones.
 
 use std::cmp::Ordering;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Removed and inserted edges, directed or not, in networks of one to five layers: small graphs, all admissible changes listed exactly.
+//! Removed and inserted edges, directed or not, in networks of one to five layers: small graphs, all admissible changes
+//! listed exactly.
 //!
 //! | module | what |
 //! |---|---|

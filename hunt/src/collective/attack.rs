@@ -1,4 +1,5 @@
-//! Files about one attack: own ones must be accepted, and whatever a file says, what its accepted lines show is not below the truth.
+//! Files about one attack: own ones must be accepted, and whatever a file says, what its accepted lines show is not
+//! below the truth.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! One attack for the whole graph: all admissible perturbations of tiny graphs are listed, and bounds, attacks and proofs compared with the worst.
+//! One attack for the whole graph: all admissible perturbations of tiny graphs are listed, and bounds, attacks and
+//! proofs compared with the worst.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,5 +1,6 @@
-//! One execution of a described network in float32: for every number of every layer, each term weights first or messages first, all additions of all
-//! terms and the bias in any order, operator entries within their error (`docs/guarantee.md`, "What an execution may do").
+//! One execution of a described network in float32: for every number of every layer, each term weights first or
+//! messages first, all additions of all terms and the bias in any order, operator entries within their error
+//! (`docs/guarantee.md`, "What an execution may do").
 
 use std::ops::Range;
 
@@ -269,7 +270,8 @@ impl DeployedTerm {
     }
 }
 
-/// A number of float32 within so many unit roundoffs of an entry, or the nearest: in the middle, at one end, or anywhere.
+/// A number of float32 within so many unit roundoffs of an entry, or the nearest: in the middle, at one end, or
+/// anywhere.
 fn near(a: f64, error: u32, side: f64, random: &mut Random) -> f32 {
     let side = if side == 2.0 { random.unit() * 2.0 - 1.0 } else { side };
     let moved = (a * (1.0 + side * f64::from(error) * 2f64.powi(-24))) as f32;

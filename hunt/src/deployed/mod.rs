@@ -1,5 +1,5 @@
-//! Executions in float32, drawn from the description of a network: what `docs/guarantee.md` allows, at random and in the worst direction, compared
-//! with error bounds, verdicts and accepted proofs.
+//! Executions in float32, drawn from the description of a network: what `docs/guarantee.md` allows, at random and in
+//! the worst direction, compared with error bounds, verdicts and accepted proofs.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! Proofs of false things about removed edges: own proofs tampered with, trees made up and improved on the bound that the checker
-//! reports, own proofs under other headers and on other graphs and models. Each is shown to both kinds of arithmetic, which must
-//! agree, and what is accepted must be true.
+//! Proofs of false things about removed edges: own proofs tampered with, trees made up and improved on the bound that
+//! the checker reports, own proofs under other headers and on other graphs and models. Each is shown to both kinds of
+//! arithmetic, which must agree, and what is accepted must be true.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

@@ -193,8 +193,9 @@ fn tie(case: &mut EdgeCase, random: &mut Random) {
     }
 }
 
-/// Numbers on a grid of quarters, and a bias for every node and unit that cancels what it gets after some removals but for the rounding of
-/// entries: pre-activations are 0 or some 1e-17 at many nodes at once. Classes have the same bias, so that these decide.
+/// Numbers on a grid of quarters, and a bias for every node and unit that cancels what it gets after some removals but
+/// for the rounding of entries: pre-activations are 0 or some 1e-17 at many nodes at once. Classes have the same bias,
+/// so that these decide.
 fn cancel(case: &mut EdgeCase, random: &mut Random) {
     let rule = random.pick(&["gcn", "gcn", "gcn-self", "mean", "mean+self"]);
     let grid = random.pick(&[1.0, 2.0, 4.0]);

@@ -12,7 +12,8 @@ use crate::edges::truth::EdgeOracle;
 use crate::player::How;
 use crate::record::{Record, RecordFile, Wrong, commands, nodes, proof_file, told};
 
-/// A finding about a node, as files. A proof is `{"header":…}` and the line of a node; it is kept with the whole case, whose ids it names.
+/// A finding about a node, as files. A proof is `{"header":…}` and the line of a node; it is kept with the whole case,
+/// whose ids it names.
 pub fn record(case: &EdgeCase, how: How, wrong: Wrong, proof: Option<(&Value, &str)>) -> Record {
     let Wrong { kind, node, message } = wrong;
     let (case, node) = match proof {

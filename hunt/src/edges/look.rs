@@ -38,7 +38,8 @@ pub struct Look<'a> {
     pub found: Vec<Record>,
 }
 
-/// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the verified checker.
+/// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the
+/// verified checker.
 pub fn look(
     case: &EdgeCase,
     attacks: usize,

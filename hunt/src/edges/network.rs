@@ -199,7 +199,8 @@ impl<N: Number> EdgeNetwork<N> {
         self.pass(&self.layers[0], left, first, messages)
     }
 
-    /// The logits of all nodes of a component, of which these edges are left; `messages` are those of [`EdgeNetwork::messages`].
+    /// The logits of all nodes of a component, of which these edges are left; `messages` are those of
+    /// [`EdgeNetwork::messages`].
     pub fn logits(&self, left: &Remaining, first: usize, messages: &[Vec<N>]) -> Vec<N> {
         let [below, above] = &self.layers;
         let mut hidden = self.hidden(left, first, messages);

@@ -1,4 +1,5 @@
-//! Proofs of a case of flips and changed edges: the program's own, tampered with, forged, and under headers with other budgets. What is accepted must be true.
+//! Proofs of a case of flips and changed edges: the program's own, tampered with, forged, and under headers with other
+//! budgets. What is accepted must be true.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Questions about every execution: a file whose header states smaller errors, or exact arithmetic, does not answer; and no answer is contradicted by
-//! an execution.
+//! Questions about every execution: a file whose header states smaller errors, or exact arithmetic, does not answer;
+//! and no answer is contradicted by an execution.
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof_check::format::Line;

@@ -1,4 +1,5 @@
-//! Questions put to the checker about files that state something else: what it calls proved must be true of the question, whatever the file states.
+//! Questions put to the checker about files that state something else: what it calls proved must be true of the
+//! question, whatever the file states.
 //!
 //! | module | what |
 //! |---|---|
@@ -95,8 +96,8 @@ fn ask(graph: &GraphFile, model: &ModelFile, options: &Options, text: &str) -> R
     guard(|| check(graph, model, options, text.as_bytes(), |_| ()))
 }
 
-/// Everything that is false in the answers of a check: `robust` tells of a node whether it is, under the question; `None` where it has no class to
-/// keep.
+/// Everything that is false in the answers of a check: `robust` tells of a node whether it is, under the question;
+/// `None` where it has no class to keep.
 fn false_answers(summary: &Summary, question: &Question, robust: &[Option<bool>]) -> Vec<(Kind, usize, String)> {
     let mut wrong = Vec::new();
     for (node, answer) in summary.answers.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Proofs about ranges: the program's own under headers that permit more, tampered with, and forged. What is accepted must be true.
+//! Proofs about ranges: the program's own under headers that permit more, tampered with, and forged. What is accepted
+//! must be true.
 
 use std::path::Path;
 

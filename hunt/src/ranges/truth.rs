@@ -1,8 +1,8 @@
 //! Least margins over all admissible perturbations, exactly.
 //!
-//! The box of the entries that are moved is cut into simplices, and each of these on and on until no unit changes its sign inside: there the
-//! network is affine, and margins are least at vertices. A vertex is kept in homogeneous coordinates, all its numbers times a positive weight,
-//! so that no quotient is needed.
+//! The box of the entries that are moved is cut into simplices, and each of these on and on until no unit changes its
+//! sign inside: there the network is affine, and margins are least at vertices. A vertex is kept in homogeneous
+//! coordinates, all its numbers times a positive weight, so that no quotient is needed.
 
 use std::cmp::Ordering;
 
@@ -146,7 +146,8 @@ impl Cutter<'_> {
         Vertex { weight: vertex.weight.clone(), rows }
     }
 
-    /// Least margins of a simplex whose vertices have the numbers of some layer; `None` where there are too many simplices.
+    /// Least margins of a simplex whose vertices have the numbers of some layer; `None` where there are too many
+    /// simplices.
     fn walk(&mut self, at: usize, simplex: &[Vertex]) -> Option<()> {
         let next: Vec<Vertex> = simplex.iter().map(|vertex| self.layer(at, vertex)).collect();
         self.activate(at, next)

@@ -1,5 +1,5 @@
-//! Small files with large costs: files of less than 4 kB, plain and compressed, shown to the real checker in a process of its own with a limit on
-//! its memory and time.
+//! Small files with large costs: files of less than 4 kB, plain and compressed, shown to the real checker in a process
+//! of its own with a limit on its memory and time.
 //!
 //! | module | what |
 //! |---|---|

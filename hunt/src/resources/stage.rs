@@ -1,4 +1,5 @@
-//! Graphs and models on which small files can be expensive: large stars, complete graphs, deep and wide networks, many attributes.
+//! Graphs and models on which small files can be expensive: large stars, complete graphs, deep and wide networks, many
+//! attributes.
 
 use std::io;
 use std::path::{Path, PathBuf};

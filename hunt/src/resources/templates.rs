@@ -1,5 +1,5 @@
-//! Files of less than 4 kB that ask for much work: headers with long polynomials, leaves with large numbers, envelopes, budgets, many lines,
-//! frames of zstd that repeat a byte, and honest files with changed bytes.
+//! Files of less than 4 kB that ask for much work: headers with long polynomials, leaves with large numbers, envelopes,
+//! budgets, many lines, frames of zstd that repeat a byte, and honest files with changed bytes.
 
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use serde_json::{Value, json};

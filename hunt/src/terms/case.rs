@@ -14,7 +14,8 @@ use crate::truth::Oracle;
 /// A case with a described network.
 #[derive(Clone, Debug)]
 pub struct TermCase {
-    /// Graph, budget and components; its model is the chain that the program makes of the description, and it has no rules.
+    /// Graph, budget and components; its model is the chain that the program makes of the description, and it has no
+    /// rules.
     pub base: Case,
     pub network: Description,
 }

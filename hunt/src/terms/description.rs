@@ -1,4 +1,5 @@
-//! A network as a model file describes it (`docs/model-format.md`): layers that are sums of terms, each reading `x` or an earlier layer.
+//! A network as a model file describes it (`docs/model-format.md`): layers that are sums of terms, each reading `x` or
+//! an earlier layer.
 
 use std::sync::Arc;
 

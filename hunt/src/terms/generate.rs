@@ -24,7 +24,8 @@ const NAMES: [&str; 7] = ["gcn", "gcn-self", "mean", "mean+self", "sum", "sum+se
 pub enum Numbers {
     /// Any kind.
     Any,
-    /// Kinds with which executions in float32 are compared: neither huge nor tiny, some such that small summands get lost.
+    /// Kinds with which executions in float32 are compared: neither huge nor tiny, some such that small summands get
+    /// lost.
     Float32,
 }
 

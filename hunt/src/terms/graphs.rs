@@ -1,7 +1,8 @@
-//! Makes cases in which whole graphs are classified: a few small graphs in one batch, layers on their nodes, one readout or several, and
-//! layers on graphs behind them.
+//! Makes cases in which whole graphs are classified: a few small graphs in one batch, layers on their nodes, one
+//! readout or several, and layers on graphs behind them.
 //!
-//! All graphs of a batch are one component: brute force lists sets of flips of all of them, of which those elsewhere change nothing.
+//! All graphs of a batch are one component: brute force lists sets of flips of all of them, of which those elsewhere
+//! change nothing.
 
 use crate::case::grouped;
 use crate::generate::skeleton;

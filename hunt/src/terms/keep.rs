@@ -9,7 +9,8 @@ use crate::keep::Files;
 use crate::record::{Record, Wrong, commands, nodes, proof_file, told};
 use crate::terms::case::TermCase;
 
-/// A finding about a node, as files: its component, or the whole case if there is a proof, whose ids it names. `effort` are options of `certify`.
+/// A finding about a node, as files: its component, or the whole case if there is a proof, whose ids it names. `effort`
+/// are options of `certify`.
 pub fn record(area: Area, case: &TermCase, wrong: Wrong, effort: &str, proof: Option<(&Value, &str)>) -> Record {
     let Wrong { kind, node, message } = wrong;
     let range = case.base.component_of(node.min(case.base.nodes() - 1));

@@ -20,7 +20,8 @@ use crate::terms::case::TermCase;
 use crate::terms::keep;
 use crate::truth::{Margins, Robust, Truth};
 
-/// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the verified checker.
+/// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the
+/// verified checker.
 pub fn look(
     area: Area,
     case: &TermCase,

@@ -1,5 +1,5 @@
-//! Networks that a model file describes: sums of terms with skips, linear units, polynomials; flipped attributes, all admissible sets listed
-//! exactly, from the description and not from the chain that the program computes with.
+//! Networks that a model file describes: sums of terms with skips, linear units, polynomials; flipped attributes, all
+//! admissible sets listed exactly, from the description and not from the chain that the program computes with.
 //!
 //! | module | what |
 //! |---|---|

@@ -25,8 +25,8 @@ pub fn rows(case: &Case, passing: &Passing) -> Rows {
     }
 }
 
-/// Row i of the power k+1 is the sum of RULE[i, j] times row j of the power k, in rising order of j; the result is the sum of c_k times the power
-/// k in rising order of k, every product and sum rounded, zeros left out.
+/// Row i of the power k+1 is the sum of RULE[i, j] times row j of the power k, in rising order of j; the result is the
+/// sum of c_k times the power k in rising order of k, every product and sum rounded, zeros left out.
 fn polynomial(base: &Rows, coefficients: &[f64]) -> Rows {
     let nodes = base.len();
     let mut power: Vec<BTreeMap<usize, f64>> = (0..nodes).map(|i| BTreeMap::from([(i, 1.0)])).collect();

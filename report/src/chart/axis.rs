@@ -42,8 +42,8 @@ impl Axis {
         Axis { unit: " %", ..Axis::linear(label, 0.0, 100.0) }
     }
 
-    /// Whole numbers from 0 to `last`, with room for half a step on either side: what holds at a whole number is drawn as wide
-    /// as that number.
+    /// Whole numbers from 0 to `last`, with room for half a step on either side: what holds at a whole number is drawn
+    /// as wide as that number.
     pub fn whole(label: &str, last: u64) -> Axis {
         let range = (-0.5, last as f64 + 0.5);
         Axis { label: label.to_string(), scale: Scale::Whole, range, unit: "" }

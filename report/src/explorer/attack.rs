@@ -1,7 +1,8 @@
-//! The smallest attack known against each node, its flips in the order in which they hurt most, and what each contributes.
+//! The smallest attack known against each node, its flips in the order in which they hurt most, and what each
+//! contributes.
 //!
-//! The rule is that of `gcnproof explain`: the next flip is the one that lowers the margin most after those before it, and
-//! its contribution is by how much. The contributions add up to what the whole attack does.
+//! The rule is that of `gcnproof explain`: the next flip is the one that lowers the margin most after those before it,
+//! and its contribution is by how much. The contributions add up to what the whole attack does.
 
 use std::collections::BTreeMap;
 

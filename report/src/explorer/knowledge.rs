@@ -1,6 +1,7 @@
 //! What is known of each node at every `Q`: up to which it is safe, from which on it is broken.
 //!
-//! A certificate for `Q` holds for every smaller one, and a witness of `k` flips for every `Q ≥ k`: two numbers say it all.
+//! A certificate for `Q` holds for every smaller one, and a witness of `k` flips for every `Q ≥ k`: two numbers say it
+//! all.
 
 use std::collections::BTreeMap;
 

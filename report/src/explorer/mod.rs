@@ -1,7 +1,7 @@
 //! The explorer of the page: what its script needs to know of the graph and of each model, as compact JSON.
 //!
-//! [`knowledge`] says at which `Q` a node is safe or broken, [`attack`] what each flip does to the margin, [`packed`] writes
-//! many numbers in few characters.
+//! [`knowledge`] says at which `Q` a node is safe or broken, [`attack`] what each flip does to the margin, [`packed`]
+//! writes many numbers in few characters.
 
 pub mod attack;
 pub mod knowledge;

@@ -21,7 +21,8 @@ pub(super) use seal::MARK;
 pub(super) use seal::seal;
 pub(super) use write::encode;
 
-/// The key of the file's metadata that has the description of the run: command, budget, graph and model, as in `….run.json`.
+/// The key of the file's metadata that has the description of the run: command, budget, graph and model, as in
+/// `….run.json`.
 const RUN: &str = "gcnproof-run";
 
 /// The Parquet schema of a table.

@@ -59,8 +59,8 @@ pub fn violations(row: &PairRecord) -> Vec<Violation> {
     for (at, lp) in lps.into_iter().enumerate() {
         lps[..at].iter().for_each(|&other| check(other, lp, true));
         [ilp].into_iter().chain(truths).chain([witness]).for_each(|upper| check(lp, upper, false));
-        // Strong duality: the safe bound of the LP's duals attains the LP, and so does the best Ω where the paper's dual is
-        // the LP's (not with tightened bounds of deeper layers, see the measurement).
+        // Strong duality: the safe bound of the LP's duals attains the LP, and so does the best Ω where the paper's
+        // dual is the LP's (not with tightened bounds of deeper layers, see the measurement).
         check(optimal, lp, matches!(row.dual_optimal_status.as_deref(), Some("textbook" | "proved")));
         // An interrupted LP has duals too, and a safe bound that merely holds.
         check(safe, lp, row.lp_highs.is_some());

@@ -1,7 +1,7 @@
 //! The description of a run: everything that determines its rows, as it stands beside them in `….run.json`.
 //!
-//! Two runs are the same run if their descriptions are written alike: `--resume` asks for that. Fields that older versions did
-//! not write are optional, and fields that this one does not know are passed over.
+//! Two runs are the same run if their descriptions are written alike: `--resume` asks for that. Fields that older
+//! versions did not write are optional, and fields that this one does not know are passed over.
 
 use gcnproof::internals::certify::settings::Bound;
 use gcnproof::internals::collective::families::Rows;
@@ -93,7 +93,8 @@ pub struct CollectiveRun {
     /// How far single nodes were searched; nothing where a file says what is known of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortRecord>,
-    /// Were single nodes searched up to a few flips, and not up to the largest budget? Runs of bounds always are, without saying so.
+    /// Were single nodes searched up to a few flips, and not up to the largest budget? Runs of bounds always are,
+    /// without saying so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shallow: bool,
     /// Swaps of the search for an attack, if given.
@@ -256,7 +257,8 @@ mod tests {
 
     use super::*;
 
-    /// Descriptions as versions before wrote them are read, and written again to the letter, so that their runs can be resumed.
+    /// Descriptions as versions before wrote them are read, and written again to the letter, so that their runs can be
+    /// resumed.
     #[test]
     fn what_was_written_before_is_read_and_written_alike() {
         let input = json!({ "graph": "g", "model": "m", "message_passing": ["gcn"] });

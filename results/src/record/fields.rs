@@ -1,7 +1,8 @@
 //! Rows whose names of columns depend on the attacker: written and read column by column.
 
-/// Implements `Serialize` and `Deserialize` for a row about an attacker `A`. Fields are written in the order of the columns; those of
-/// the field `group` stand among the others. What is derived follows from other fields by a method, and is not read.
+/// Implements `Serialize` and `Deserialize` for a row about an attacker `A`. Fields are written in the order of the
+/// columns; those of the field `group` stand among the others. What is derived follows from other fields by a method,
+/// and is not read.
 macro_rules! row {
     ($row:ident, $columns:expr, needed { $($needed:ident: $needed_name:expr),* $(,)? },
      optional { $($optional:ident: $optional_name:expr),* $(,)? },

@@ -26,14 +26,15 @@ pub struct FlipColumns {
     pub anchored_certifies: Option<bool>,
     /// Masters that a search has solved.
     pub masters: u64,
-    /// Where attributes are moved within ranges, the values that the entries of the witness get, in its order and separated by spaces.
+    /// Where attributes are moved within ranges, the values that the entries of the witness get, in its order and
+    /// separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness_values: Option<String>,
     /// On request the verdict for the network as it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<DeployedVerdict>,
-    /// With it, between which numbers the difference of computed and exact margin lies, class pair by class pair; null where nothing
-    /// is known.
+    /// With it, between which numbers the difference of computed and exact margin lies, class pair by class pair; null
+    /// where nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<Vec<MarginRecord>>,
     /// With it: may the class computed without any flip depend on rounding?

@@ -18,7 +18,8 @@ pub trait Tabled: Attacker {
     /// Columns that only its rows have, as a group of their own; those that are not asked for are left out.
     type Own: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + Send + Sync;
 
-    /// The columns of a file of rows, with exact margins or without, and with verdicts for the network as it runs or without.
+    /// The columns of a file of rows, with exact margins or without, and with verdicts for the network as it runs or
+    /// without.
     fn schema(exact: bool, deployed: bool) -> &'static [Column] {
         let _ = deployed;
         let (exact_margins, plain) = (Record::<Self>::PLAIN, Record::<Self>::PLAIN.len() - 1);
@@ -63,7 +64,8 @@ pub struct Record<A: Tabled> {
     pub reference: u64,
     /// Neighbours, itself not counted; of a graph its edges.
     pub degree: u64,
-    /// How much of the graph matters to it: nodes whose attributes its logits depend on, edges whose removal can change something.
+    /// How much of the graph matters to it: nodes whose attributes its logits depend on, edges whose removal can change
+    /// something.
     pub relevant: u64,
     /// The verdict.
     pub verdict: Verdict,
@@ -79,8 +81,8 @@ pub struct Record<A: Tabled> {
     pub witness: Vec<A::Change>,
     /// Time spent on it.
     pub seconds: f64,
-    /// On request the exact worst-case margins as fractions, in the order of the class pairs and separated by spaces; `?` where
-    /// one is not known.
+    /// On request the exact worst-case margins as fractions, in the order of the class pairs and separated by spaces;
+    /// `?` where one is not known.
     pub exact_margins: Option<String>,
     /// Columns that only rows about this attacker have.
     pub own: A::Own,
@@ -161,7 +163,8 @@ impl<A: Tabled> Record<A> {
         self
     }
 
-    /// The smallest lower bound over the classes: how far the node is known to be from changing. Null if that of some class is not known.
+    /// The smallest lower bound over the classes: how far the node is known to be from changing. Null if that of some
+    /// class is not known.
     pub fn worst_lower(&self) -> Option<f64> {
         self.margins.iter().map(|m| m.lower).reduce(|x, y| Some(x?.min(y?))).flatten()
     }
@@ -171,7 +174,8 @@ impl<A: Tabled> Record<A> {
         self.margins.iter().filter_map(|margin| margin.upper).min_by(f64::total_cmp)
     }
 
-    /// The class of that margin if the node is non-robust; else the one with the smallest lower bound, where no bound counts as the smallest.
+    /// The class of that margin if the node is non-robust; else the one with the smallest lower bound, where no bound
+    /// counts as the smallest.
     pub fn worst_class(&self) -> Option<u64> {
         let number = |margin: &MarginRecord| match self.verdict {
             Verdict::NonRobust => margin.upper.unwrap_or(f64::INFINITY),

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Some of the nodes of a graph. Older versions wrote down only how many there were: what they wrote about all nodes can be gone
-/// on with, what they wrote about some cannot, since nobody knows which these were.
+/// Some of the nodes of a graph. Older versions wrote down only how many there were: what they wrote about all nodes
+/// can be gone on with, what they wrote about some cannot, since nobody knows which these were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSet {
     /// Ids and ranges, cut short where they are many.

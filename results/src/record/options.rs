@@ -132,8 +132,8 @@ impl Description {
         self.options().into_iter().filter(|one| !others.contains(one)).collect::<Vec<_>>().join(" ")
     }
 
-    /// In words, what keeps this run and another one from being parts of one run; `None` if no words tell it. `names` are those of their
-    /// files.
+    /// In words, what keeps this run and another one from being parts of one run; `None` if no words tell it. `names`
+    /// are those of their files.
     pub fn contrast(&self, other: &Description, names: [&str; 2]) -> Option<String> {
         let [one, two] = names;
         if std::mem::discriminant(self) != std::mem::discriminant(other) {

@@ -21,7 +21,8 @@ pub struct RadiusRow<A: Tabled> {
     pub predicted: u64,
     /// Neighbours, itself not counted; of a graph its edges.
     pub degree: u64,
-    /// How much of the graph matters to it: nodes whose attributes its logits depend on, edges whose removal can change something.
+    /// How much of the graph matters to it: nodes whose attributes its logits depend on, edges whose removal can change
+    /// something.
     pub relevant: u64,
     /// The largest global budget that is certified; null if not even 0 is (a tie).
     pub certified: Option<u64>,

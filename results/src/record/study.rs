@@ -1,9 +1,9 @@
 //! The manifest of a study: which runs it has, and in which files their results are.
 //!
-//! For one graph and several models a study holds, per model, the verdicts at one `Q`, the radii by the paper's bound, by
-//! ours and (if asked for) exactly, and the numbers of a sample of class pairs. One radius per node and method gives the
-//! whole curve of certified shares against `Q`: a certificate for `Q` holds for every smaller one, and a witness of `k` flips for
-//! every `Q ≥ k`.
+//! For one graph and several models a study holds, per model, the verdicts at one `Q`, the radii by the paper's bound,
+//! by ours and (if asked for) exactly, and the numbers of a sample of class pairs. One radius per node and method gives
+//! the whole curve of certified shares against `Q`: a certificate for `Q` holds for every smaller one, and a witness of
+//! `k` flips for every `Q ≥ k`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Files of earlier versions are read: former names of columns, columns that were not there, lists that were texts. And every column
-//! is documented.
+//! Files of earlier versions are read: former names of columns, columns that were not there, lists that were texts. And
+//! every column is documented.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! The largest loss of normalised rows, exactly (docs/math.md §21): menus in dyadic numbers, and the price that shares out
-//! the budget, which may be rounded.
+//! The largest loss of normalised rows, exactly (docs/math.md §21): menus in dyadic numbers, and the price that shares
+//! out the budget, which may be rounded.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,8 @@ struct RowSlopes {
 }
 
 impl RowSlopes {
-    /// What a change of what the row sends loses. With `rise ≤ fall` the loss of a sum is at most the sum of the losses.
+    /// What a change of what the row sends loses. With `rise ≤ fall` the loss of a sum is at most the sum of the
+    /// losses.
     fn loss<'a>(&self, sent: impl Iterator<Item = &'a Dyadic>, sign: Ordering) -> Dyadic {
         let mut total = Dyadic::ZERO;
         for (at, x) in sent.enumerate() {
@@ -43,7 +44,8 @@ struct ExactLoss {
     attribute: u32,
 }
 
-/// The largest losses of a row by the number of its flips, from 0 on; none where the limits of a branch forbid that number.
+/// The largest losses of a row by the number of its flips, from 0 on; none where the limits of a branch forbid that
+/// number.
 struct ExactMenu {
     losses: Vec<Option<Dyadic>>,
     /// How many of the best flips are additions.
@@ -53,8 +55,8 @@ struct ExactMenu {
 }
 
 impl ExactMenu {
-    /// The best number of flips from `least` on, and what they lose, where every flip has a price; none if so many cannot be
-    /// made.
+    /// The best number of flips from `least` on, and what they lose, where every flip has a price; none if so many
+    /// cannot be made.
     fn best(&self, price: &Dyadic, least: usize) -> Option<(Dyadic, usize)> {
         let mut best: Option<(Dyadic, usize)> = None;
         let possible = self.losses.iter().enumerate().skip(least);
@@ -75,8 +77,8 @@ impl ExactMenu {
 }
 
 impl ExactProblem<'_> {
-    /// `Q ρ + Σ_n max_k (L_n(k) − ρ k)` at a price near the best (docs/math.md (21.5)), and the flips of the best `k`. None
-    /// once the deadline has passed.
+    /// `Q ρ + Σ_n max_k (L_n(k) − ρ k)` at a price near the best (docs/math.md (21.5)), and the flips of the best `k`.
+    /// None once the deadline has passed.
     pub(super) fn largest_row_loss(
         &self,
         budget: &Budget,
@@ -108,8 +110,8 @@ impl ExactProblem<'_> {
         Some((total, flips))
     }
 
-    /// Slopes of what the slice's `n`-th row sends; none if nothing counts there. Where terms meet, a change is the sum of
-    /// theirs and loses no more than they do one by one.
+    /// Slopes of what the slice's `n`-th row sends; none if nothing counts there. Where terms meet, a change is the sum
+    /// of theirs and loses no more than they do one by one.
     fn row_slopes(&self, n: usize, units: &[Option<Line>], must: bool) -> Option<RowSlopes> {
         let layer = &self.network.layers()[0];
         let (width, all) = (layer.outputs(), layer.outputs() * layer.passing.terms());
@@ -178,7 +180,8 @@ impl ExactProblem<'_> {
                 let singles = menu.added[..a].iter().chain(&menu.removed[..r]);
                 let singles = singles.fold(Dyadic::ZERO, |sum, candidate| &sum + &candidate.loss);
                 let rise = &after - &before;
-                // A row whose entries rise changes by a multiple of its sum, one whose entries fall by a multiple of minus it.
+                // A row whose entries rise changes by a multiple of its sum, one whose entries fall by a multiple of
+                // minus it.
                 let of_whole = if rise.sign() == Ordering::Less { &scaled[1] } else { &scaled[0] };
                 let size = if rise.sign() == Ordering::Less { -rise } else { rise };
                 let loss = &(&after * &singles) + &(&size * of_whole);

@@ -1,5 +1,5 @@
-//! What a change does to margins at least among several others, no two of all of which share an end (docs/math.md §24.8). In plain floats, with one bound
-//! of all rounding errors.
+//! What a change does to margins at least among several others, no two of all of which share an end (docs/math.md
+//! §24.8). In plain floats, with one bound of all rounding errors.
 
 use crate::edges::changes::ends::Ends;
 use crate::edges::changes::menu::EdgeFlip;
@@ -72,7 +72,8 @@ fn linked(head: &Head, sent: &Ends, first: usize) -> [f64; 2] {
 }
 
 impl Change {
-    /// What it does to pre-activations of an end behind the first layer, from where that is; `along` is what others of the row send more.
+    /// What it does to pre-activations of an end behind the first layer, from where that is; `along` is what others of
+    /// the row send more.
     fn at_end(&self, floats: &Floats, totals: &[f64], layer: usize, end: usize, moved: &[Moved], by: &mut Rise) {
         let (node, other) = (self.ends[end], self.ends[1 - end]);
         let (below, width) = (layer - 1, floats.width(layer));
@@ -81,7 +82,8 @@ impl Change {
         let after = if self.flip.inserts { size + 1 } else { size - 1 };
         let entry = share(flow, after);
         by.units.add(&by.along, 0, entry);
-        // What the other end sends along the edge: of an insertion after all changes, of a removal after the others, which are not at it.
+        // What the other end sends along the edge: of an insertion after all changes, of a removal after the others,
+        // which are not at it.
         let (of_below, inputs) = (&floats.stack.network.layers()[below], floats.width(below));
         let before = floats.rows[other].len();
         let (sums, ratio) = match self.flip.inserts {
@@ -199,7 +201,8 @@ impl<'a> Among<'a> {
         Some(Among { floats, heads, changes, near, totals, inserted, removed, sums })
     }
 
-    /// What each change does on the average of the orders in which `budget` are made; `None` if it is late or sums may overflow.
+    /// What each change does on the average of the orders in which `budget` are made; `None` if it is late or sums may
+    /// overflow.
     pub(crate) fn averages(&self, budget: usize, pace: &Pace) -> Option<Averages> {
         let (floats, classes) = (self.floats, self.heads.len());
         let (nodes, layers) = (floats.rows.len(), floats.terms.len());
@@ -376,11 +379,13 @@ impl<'a> Among<'a> {
         self.heads.iter().zip(losses).map(total).collect()
     }
 
-    /// Not below the rounding error of an average. `moved` is the most that pre-activations of each layer were found to move.
+    /// Not below the rounding error of an average. `moved` is the most that pre-activations of each layer were found to
+    /// move.
     ///
-    /// Every number is a sum of products of numbers of the layer below, at most so often and so large as is counted. A range adds up as many of what single
-    /// changes do as there are changes, and what a unit rises by changes by no more than where it rises from, and than what its pre-activation rises by.
-    /// The result is doubled, for what is rounded here.
+    /// Every number is a sum of products of numbers of the layer below, at most so often and so large as is counted. A
+    /// range adds up as many of what single changes do as there are changes, and what a unit rises by changes by no
+    /// more than where it rises from, and than what its pre-activation rises by. The result is doubled, for what is
+    /// rounded here.
     fn slack(&self, budget: usize, moved: &[f64]) -> f64 {
         let floats = self.floats;
         let (nodes, many) = (floats.rows.len() as f64, budget as f64);
@@ -399,7 +404,8 @@ impl<'a> Among<'a> {
             let count = f64::EPSILON * (terms.len() as f64 * (most + 4.0) + 2.0 * many + 16.0);
             let size = self.sums[layer] + 2.0 * moved[layer] + floats.largest_bias(layer);
             let base_off = entries * sent_off + count * (entries * sent + size) + TINY;
-            // Behind the first layer: what nodes of the row send, what the other end does, and of a mean what others send, by the other changes.
+            // Behind the first layer: what nodes of the row send, what the other end does, and of a mean what others
+            // send, by the other changes.
             let (sums_off, ranges) = match layer {
                 0 => (2.0 * base_off + count * size, 0.0),
                 _ => {

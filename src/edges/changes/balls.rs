@@ -9,7 +9,8 @@ pub(crate) struct Balls {
     pub(crate) radius: Vec<f64>,
 }
 
-/// Not below the relative error of a sum of so many products, each and every sum rounded to nearest: `n u / (1 − n u)` with `u = 2⁻⁵³`.
+/// Not below the relative error of a sum of so many products, each and every sum rounded to nearest: `n u / (1 − n u)`
+/// with `u = 2⁻⁵³`.
 pub(crate) fn relative(count: usize) -> f64 {
     (count + 4) as f64 * f64::EPSILON
 }

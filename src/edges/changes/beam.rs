@@ -1,5 +1,5 @@
-//! Attacks on a whole graph by several changes: a beam search in plain floats over the changes that take most by themselves (docs/math.md §24.7). What it
-//! finds is judged as every attack is.
+//! Attacks on a whole graph by several changes: a beam search in plain floats over the changes that take most by
+//! themselves (docs/math.md §24.7). What it finds is judged as every attack is.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,8 @@ struct Found {
     set: Vec<EdgeFlip>,
 }
 
-/// A set of changes that breaks a class whose margin is this, as far as floats can tell. `singles` are sorted by what they do.
+/// A set of changes that breaks a class whose margin is this, as far as floats can tell. `singles` are sorted by what
+/// they do.
 pub(crate) fn beam(
     whole: &ChangeMenu,
     head: &Head,

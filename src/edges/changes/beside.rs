@@ -1,5 +1,5 @@
-//! What a change does to a margin at least, whichever one other change is made with it, unless both share an end (docs/math.md §24.6). In plain floats,
-//! with one bound of all rounding errors.
+//! What a change does to a margin at least, whichever one other change is made with it, unless both share an end
+//! (docs/math.md §24.6). In plain floats, with one bound of all rounding errors.
 
 use crate::edges::changes::menu::EdgeFlip;
 use crate::edges::changes::sets::Head;
@@ -35,7 +35,8 @@ impl Range {
         *self = self.hull(Range::of(x));
     }
 
-    /// What a unit rises by if its pre-activation does by one of these numbers, from `z` or from there by one of `moved`.
+    /// What a unit rises by if its pre-activation does by one of these numbers, from `z` or from there by one of
+    /// `moved`.
     fn activated(self, z: f64, moved: Range) -> Range {
         let rise = |from: f64, by: f64| (z + from + by).max(0.0) - (z + from).max(0.0);
         let least = rise(if self.lo > 0.0 { moved.lo } else { moved.hi }, self.lo);
@@ -117,8 +118,8 @@ impl Ranges {
 
 /// What is known of changes beside others.
 pub(crate) struct Known {
-    /// For each class and every open change: not above what the change does to the margin beside any one other that shares no end with it, nor above what it
-    /// does alone.
+    /// For each class and every open change: not above what the change does to the margin beside any one other that
+    /// shares no end with it, nor above what it does alone.
     pub(crate) least: Vec<Vec<f64>>,
     /// The largest message of each layer after single changes.
     pub(crate) largest: Vec<f64>,
@@ -303,8 +304,8 @@ impl Beside<'_> {
         change
     }
 
-    /// What the other change does to it at least, where it inserts or removes an edge at a node that this one reaches: messages of two nodes, at most,
-    /// arrive once more or once less in the last layer.
+    /// What the other change does to it at least, where it inserts or removes an edge at a node that this one reaches:
+    /// messages of two nodes, at most, arrive once more or once less in the last layer.
     fn carried_on(&self, head: &Head, layer: usize, sent: &[(usize, Vec<Range>)]) -> f64 {
         let (rows, outputs, along) = (&self.floats.rows, self.floats.width(layer), self.floats.along(layer));
         let flow = self.floats.terms[layer][along].flow;

@@ -1,5 +1,6 @@
-//! What every open change can do to every unit, at least and at most, carried from layer to layer (docs/math.md §24.3). All floats are rounded so that
-//! the claim holds: for every admissible set of open changes, the change of a unit lies between the sums of what its members can do.
+//! What every open change can do to every unit, at least and at most, carried from layer to layer (docs/math.md §24.3).
+//! All floats are rounded so that the claim holds: for every admissible set of open changes, the change of a unit lies
+//! between the sums of what its members can do.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -74,7 +75,8 @@ impl<'a> Carried<'a> {
         Some(carried)
     }
 
-    /// What each change can take from the margin of a class over another; `back` says in which of two ways that is found.
+    /// What each change can take from the margin of a class over another; `back` says in which of two ways that is
+    /// found.
     pub(crate) fn pair(&self, reference: usize, other: usize, back: bool, pace: &Pace) -> Option<PairBound> {
         let menu = self.entries.menu;
         let (stack, target) = (menu.setting.stack, menu.target);
@@ -107,8 +109,8 @@ impl<'a> Carried<'a> {
         senders
     }
 
-    /// The same from the margin back (docs/math.md (24.7)): a unit that passes, or is active and wanted large, hands its coefficient to what it receives,
-    /// so that what cancels there cancels; every other one takes what is carried.
+    /// The same from the margin back (docs/math.md (24.7)): a unit that passes, or is active and wanted large, hands
+    /// its coefficient to what it receives, so that what cancels there cancels; every other one takes what is carried.
     fn back(&self, head: UnitWeights, effect: &mut [f64], pace: &Pace) -> Option<()> {
         let menu = self.entries.menu;
         let stack = menu.setting.stack;
@@ -244,7 +246,8 @@ impl<'a> Carried<'a> {
         SentMessages { flips: Vec::new(), change: Vec::new(), base, all: none.clone(), others: none }
     }
 
-    /// What each change can do to the pre-activations of a node, by change and output; without `messages`, only by changes of entries.
+    /// What each change can do to the pre-activations of a node, by change and output; without `messages`, only by
+    /// changes of entries.
     fn row(
         &self,
         rules: &[Rule],
@@ -323,7 +326,8 @@ impl<'a> Carried<'a> {
         Some((flips, change))
     }
 
-    /// What each change of a node's row is charged there: its own message, and its part of what the size of the node does to all entries.
+    /// What each change of a node's row is charged there: its own message, and its part of what the size of the node
+    /// does to all entries.
     #[expect(clippy::too_many_arguments)]
     fn rows(
         &self,

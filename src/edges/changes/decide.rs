@@ -276,7 +276,8 @@ fn by_climbing(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [
     }
 }
 
-/// Three or more changes of a whole graph, by a beam search over those that take most by themselves. `singles` are their margins by class, ascending.
+/// Three or more changes of a whole graph, by a beam search over those that take most by themselves. `singles` are
+/// their margins by class, ascending.
 fn by_beam(
     asked: &Asked,
     reference: usize,
@@ -391,7 +392,8 @@ fn by_minimum(asked: &Asked, judge: ChangeJudge, gap: f64, known: &mut Known, co
     known.minimum = complete.then_some(best);
 }
 
-/// An attack from which no change can be left out, and the class that it breaks: a negative margin stays negative, a tie stays a tie.
+/// An attack from which no change can be left out, and the class that it breaks: a negative margin stays negative, a
+/// tie stays a tie.
 fn shortened(judges: &[ChangeJudge], attack: &Attack) -> Option<(usize, Attack)> {
     let breaks = |edges: &[Edge]| {
         let mut edges = edges.to_vec();

@@ -54,8 +54,8 @@ impl Ends {
         self.lo.iter().chain(&self.hi).fold(0.0, |most: f64, x| most.max(x.abs()))
     }
 
-    /// What units rise by if their pre-activations do so, from `z` or from there by one of `moved`: it rises with the first, and with the second it rises
-    /// or falls as the first is positive or negative.
+    /// What units rise by if their pre-activations do so, from `z` or from there by one of `moved`: it rises with the
+    /// first, and with the second it rises or falls as the first is positive or negative.
     pub(crate) fn activated(&self, z: &[f64], moved: &Ends, linear: impl Fn(usize) -> bool, into: &mut Ends) {
         into.clear(z.len());
         for (unit, &z) in z.iter().enumerate() {

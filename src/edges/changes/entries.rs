@@ -1,4 +1,5 @@
-//! What changes do to the entries of a row: how far a node's size can go, and what of a difference each change at it is charged (docs/math.md (24.4)).
+//! What changes do to the entries of a row: how far a node's size can go, and what of a difference each change at it is
+//! charged (docs/math.md (24.4)).
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -120,8 +121,8 @@ impl<'a> Entries<'a> {
         entries.reduce(Span::hull).unwrap_or(Span::ZERO)
     }
 
-    /// What each change at the receiver is charged of a difference of an entry, the size of the receiver changing by `net`, which is not 0: the
-    /// difference by `net`, over sizes of the sender.
+    /// What each change at the receiver is charged of a difference of an entry, the size of the receiver changing by
+    /// `net`, which is not 0: the difference by `net`, over sizes of the sender.
     pub(crate) fn received(&self, rule: Rule, receiver: u32, net: i64, sender: u32) -> Span {
         let (before, after) = (self.size(rule, receiver, 0), self.size(rule, receiver, net));
         let quotient = |there: usize| {
@@ -143,7 +144,8 @@ impl<'a> Entries<'a> {
         entry(degree + net).minus(entry(degree)).over(net as f64)
     }
 
-    /// What a change at the sender is charged, the receiver being as it is: the difference by the change of size, over those that there can be.
+    /// What a change at the sender is charged, the receiver being as it is: the difference by the change of size, over
+    /// those that there can be.
     pub(crate) fn sent(&self, rule: Rule, receiver: u32, sender: u32, flip: u32) -> Span {
         let nets = if self.cancel(sender) { self.any(sender) } else { self.given(sender, flip) };
         let (here, before) = (self.size(rule, receiver, 0), self.size(rule, sender, 0));

@@ -1,4 +1,5 @@
-//! How far flips of attributes can move what nodes send in the first layer, and the first pre-activations (docs/math.md (26.2)).
+//! How far flips of attributes can move what nodes send in the first layer, and the first pre-activations (docs/math.md
+//! (26.2)).
 
 use std::sync::{Arc, OnceLock};
 
@@ -86,7 +87,8 @@ impl FlippedMessages {
                     self.change(node, attribute as usize, present, Span::of(weight(attribute)))
                 };
                 present.iter().filter_map(|&d| change(d, true)).for_each(|change| moves.take(change, most));
-                // Of attributes that the node does not have, those with the largest weights and those with the smallest.
+                // Of attributes that the node does not have, those with the largest weights and those with the
+                // smallest.
                 let added = |d: u32| present.binary_search(&d).is_err().then(|| change(d, false)).flatten();
                 let rises = order.iter().copied().take_while(|&d| weight(d) > 0.0);
                 rises.filter_map(added).take(most).for_each(|change| moves.take(change, most));

@@ -1,5 +1,6 @@
-//! What a node sends to the target that an insertion links to it, whatever else is inserted (docs/math.md §24.5). Sorted lists of messages give the most
-//! that further insertions at the node can do, so that of thousands of candidates only the best few are looked at.
+//! What a node sends to the target that an insertion links to it, whatever else is inserted (docs/math.md §24.5).
+//! Sorted lists of messages give the most that further insertions at the node can do, so that of thousands of
+//! candidates only the best few are looked at.
 
 use crate::edges::changes::entries::Entries;
 use crate::edges::changes::sorted::{Reached, Sorted};
@@ -44,7 +45,8 @@ fn sorted(stack: &Stack) -> Sorted {
     Sorted { lists }
 }
 
-/// What `node` sends in the second layer, through these weights, if an insertion links it to the target and at most `budget − 1` others are made.
+/// What `node` sends in the second layer, through these weights, if an insertion links it to the target and at most
+/// `budget − 1` others are made.
 pub(crate) fn linked(entries: &Entries, node: u32, weights: &UnitWeights) -> Vec<Span> {
     let menu = entries.menu;
     let (stack, target) = (menu.setting.stack, menu.target);

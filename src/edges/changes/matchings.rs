@@ -1,5 +1,5 @@
-//! Several changes of a whole graph, at most one at every node: what each does among the others shows which sets are left, and these are made change by
-//! change (docs/math.md §24.8).
+//! Several changes of a whole graph, at most one at every node: what each does among the others shows which sets are
+//! left, and these are made change by change (docs/math.md §24.8).
 
 use crate::edges::changes::among::Among;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
@@ -51,7 +51,8 @@ fn apart(x: EdgeFlip, y: EdgeFlip) -> bool {
 }
 
 impl Taken {
-    /// Every change counts at one of its ends, and no node has two: the largest that count at different nodes, added up.
+    /// Every change counts at one of its ends, and no node has two: the largest that count at different nodes, added
+    /// up.
     fn new(effects: impl Iterator<Item = (EdgeFlip, f64)>, first: u32, nodes: usize, most: usize) -> Taken {
         let mut losses: Vec<(f64, [usize; 2])> = effects
             .filter(|(_, effect)| *effect < 0.0)
@@ -287,7 +288,8 @@ impl<'a> Matchings<'a> {
         Ok(())
     }
 
-    /// Makes those of the open changes that take most, each with all sets of the others; what is left of the list afterwards has none of them.
+    /// Makes those of the open changes that take most, each with all sets of the others; what is left of the list
+    /// afterwards has none of them.
     fn made(
         &mut self,
         menu: &mut ChangeMenu<'_>,

@@ -154,7 +154,8 @@ impl<'a> ChangeMenu<'a> {
             && budget.counted(edge).all(room)
     }
 
-    /// How far from the target nodes are of which something is read; `further` where other insertions may bring them nearer.
+    /// How far from the target nodes are of which something is read; `further` where other insertions may bring them
+    /// nearer.
     fn distances(&self, farthest: usize, further: bool) -> HashMap<u32, usize> {
         if self.setting.stack.graph.batch().is_some() {
             // A readout reads every node of its graph, and nothing of others (docs/math.md §24.4).

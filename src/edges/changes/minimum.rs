@@ -9,7 +9,8 @@ use crate::edges::minimum::EdgeMinimum;
 use crate::edges::search::Halt;
 use crate::problem::pace::Pace;
 
-/// The search for a minimum. A branch is closed by listing its sets, or by a bound that is not below a margin that was attained.
+/// The search for a minimum. A branch is closed by listing its sets, or by a bound that is not below a margin that was
+/// attained.
 pub(crate) struct ChangeMinimum<'a> {
     pub(crate) judge: ChangeJudge<'a>,
     pub(crate) pace: &'a Pace,

@@ -1,4 +1,5 @@
-//! Two changes of a whole graph: what each does beside any other settles most pairs, the others are looked at one by one (docs/math.md §24.6).
+//! Two changes of a whole graph: what each does beside any other settles most pairs, the others are looked at one by
+//! one (docs/math.md §24.6).
 
 use crate::edges::changes::beside::{Known, beside};
 use crate::edges::changes::menu::{ChangeMenu, EdgeFlip};

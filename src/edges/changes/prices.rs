@@ -1,4 +1,5 @@
-//! The price of a change, in all and at a node: the least that a set of open changes can leave of a margin (docs/math.md (24.6)).
+//! The price of a change, in all and at a node: the least that a set of open changes can leave of a margin
+//! (docs/math.md (24.6)).
 
 use std::collections::BTreeMap;
 

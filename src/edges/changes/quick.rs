@@ -1,5 +1,5 @@
-//! Margins on a changed graph in plain floats, with a bound of their rounding errors beside each number: many times faster than rounding every operation
-//! outward.
+//! Margins on a changed graph in plain floats, with a bound of their rounding errors beside each number: many times
+//! faster than rounding every operation outward.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! One class pair to the end: is its margin positive after every admissible set of changes? Lists, carried bounds, and splits on edges (docs/math.md §24).
+//! One class pair to the end: is its margin positive after every admissible set of changes? Lists, carried bounds, and
+//! splits on edges (docs/math.md §24).
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -55,7 +56,8 @@ impl ChangeJudge<'_> {
         sign.is_le().then_some(Attack { edges, tie: sign.is_eq(), upper })
     }
 
-    /// The best sets that a beam search finds from single changes, smallest margins first; it ends with the first attack, and when it is late.
+    /// The best sets that a beam search finds from single changes, smallest margins first; it ends with the first
+    /// attack, and when it is late.
     pub(crate) fn beam(&self, menu: &ChangeMenu, singles: &[(EdgeFlip, f64)], pace: &Pace) -> Beam {
         let candidates: Vec<EdgeFlip> = singles.iter().take(CANDIDATES).map(|single| single.0).collect();
         let mut beam: Vec<Vec<EdgeFlip>> = singles.iter().take(WIDTH).map(|single| vec![single.0]).collect();
@@ -180,7 +182,8 @@ pub(crate) struct ChangeSearch<'a> {
 }
 
 impl ChangeSearch<'_> {
-    /// A tree in preorder that proves everything below a path. With no nodes left to visit, the path alone is looked at.
+    /// A tree in preorder that proves everything below a path. With no nodes left to visit, the path alone is looked
+    /// at.
     pub(crate) fn explore(&mut self, path: &ChangePath) -> Result<Vec<Step>, Halt> {
         self.below(path, None)
     }

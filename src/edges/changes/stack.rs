@@ -1,4 +1,5 @@
-//! A network of any depth on a graph whose edges change: what its nodes send, and the logits of a target, in floats rounded outward and exactly.
+//! A network of any depth on a graph whose edges change: what its nodes send, and the logits of a target, in floats
+//! rounded outward and exactly.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +16,8 @@ use crate::problem::graph::Graph;
 use crate::problem::matrix::PatternRows;
 use crate::problem::network::Network;
 
-/// The layers, with the rules of their terms. Representation 0 are the attributes, representation `l` is what layer `l` gives, counted from 1.
+/// The layers, with the rules of their terms. Representation 0 are the attributes, representation `l` is what layer `l`
+/// gives, counted from 1.
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub(crate) graph: Arc<Graph>,

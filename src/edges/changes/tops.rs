@@ -1,4 +1,5 @@
-//! What changes of which no two share an end can do together, from what each does: every change counts at one of its ends, and no node has two.
+//! What changes of which no two share an end can do together, from what each does: every change counts at one of its
+//! ends, and no node has two.
 
 use crate::edges::changes::ends::Ends;
 
@@ -32,7 +33,8 @@ impl Tops {
         self.fall.fill(0.0);
     }
 
-    /// A change with these ends does this to a node. Where neither end has as much yet, it counts at the end that is near.
+    /// A change with these ends does this to a node. Where neither end has as much yet, it counts at the end that is
+    /// near.
     pub(crate) fn put(&mut self, node: usize, ends: [usize; 2], near: [bool; 2], by: &Ends) {
         let first = ends.map(|end| (node * self.nodes + end) * self.width);
         for unit in 0..self.width {

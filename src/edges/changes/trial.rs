@@ -1,5 +1,5 @@
-//! One change of a whole graph in plain floats: what it does to every hidden unit. Rounding errors are bounded for all of them at once
-//! ([`Floats::slack`]), so that nothing is carried beside a number.
+//! One change of a whole graph in plain floats: what it does to every hidden unit. Rounding errors are bounded for all
+//! of them at once ([`Floats::slack`]), so that nothing is carried beside a number.
 
 use crate::edges::changes::menu::{ChangeMenu, EdgeFlip};
 use crate::edges::changes::span::Span;
@@ -80,8 +80,8 @@ pub(crate) fn share(flow: Flow, size: usize) -> f64 {
 }
 
 impl<'a> Floats<'a> {
-    /// `None` where the network is another than this: one to three hidden layers of nodes, in each one term of sums or means along undirected edges and
-    /// others without, and a readout.
+    /// `None` where the network is another than this: one to three hidden layers of nodes, in each one term of sums or
+    /// means along undirected edges and others without, and a readout.
     pub(crate) fn new(menu: &ChangeMenu<'a>) -> Option<Floats<'a>> {
         let stack = menu.setting.stack;
         let (last, hidden) = stack.rules.split_last()?;
@@ -268,11 +268,12 @@ impl<'a> Floats<'a> {
         bias.fold(0.0f64, |most, b| most.max(b.abs()))
     }
 
-    /// Not below the rounding error of a bound of `beside.rs` or `sets.rs`, for heads whose weights sum to this and so many changes; `largest` is the largest
-    /// message of each layer that was seen.
+    /// Not below the rounding error of a bound of `beside.rs` or `sets.rs`, for heads whose weights sum to this and so
+    /// many changes; `largest` is the largest message of each layer that was seen.
     ///
-    /// Every number there is a sum of products of numbers of the layer below, at most so often and so large as is counted here; activations and ranges add
-    /// at most four errors of a pre-activation. The result is doubled, for what is rounded here.
+    /// Every number there is a sum of products of numbers of the layer below, at most so often and so large as is
+    /// counted here; activations and ranges add at most four errors of a pre-activation. The result is doubled, for
+    /// what is rounded here.
     pub(crate) fn slack(&self, largest: &[f64], head: f64, budget: usize) -> f64 {
         let unit = 2.0 * f64::EPSILON;
         let most = (self.rows.iter().map(Vec::len).max().unwrap_or(0) + budget + 1) as f64;

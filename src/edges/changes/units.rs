@@ -1,4 +1,5 @@
-//! What open changes do to the units of a node and to what it sends: through weights and activations (docs/math.md (24.3), (24.5)).
+//! What open changes do to the units of a node and to what it sends: through weights and activations (docs/math.md
+//! (24.3), (24.5)).
 
 use crate::edges::changes::span::{Span, down, up};
 

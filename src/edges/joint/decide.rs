@@ -1,4 +1,5 @@
-//! The steps of a verdict about joint attacks: flips of the graph as it is, flips after promising changes of edges, and the search, class pair by class pair.
+//! The steps of a verdict about joint attacks: flips of the graph as it is, flips after promising changes of edges, and
+//! the search, class pair by class pair.
 
 use std::rc::Rc;
 

@@ -1,4 +1,5 @@
-//! Flips on a changed graph: an ordinary problem of flips, on the nodes that a target depends on after the changes (docs/math.md §26.1).
+//! Flips on a changed graph: an ordinary problem of flips, on the nodes that a target depends on after the changes
+//! (docs/math.md §26.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -119,8 +120,8 @@ impl Part {
         result
     }
 
-    /// A tree over flips which shows that the reference class stays above another by more than is asked, if the search finds one. Nodes are those of the whole
-    /// graph.
+    /// A tree over flips which shows that the reference class stays above another by more than is asked, if the search
+    /// finds one. Nodes are those of the whole graph.
     pub(super) fn tree(&self, asked: &FlipsAsked) -> Option<Vec<Step>> {
         let result = self.ask(asked, true);
         let evidence =

@@ -1,4 +1,5 @@
-//! Proofs against flips and changed edges at once as lines of a file (`check/FORMAT-EDGES.md` §9). Every one is shown to the checker first.
+//! Proofs against flips and changed edges at once as lines of a file (`check/FORMAT-EDGES.md` §9). Every one is shown
+//! to the checker first.
 
 use gcnproof_check::edges::format::{Attack, Claim, Header, JOINT_VERSION, Line, NodeProof};
 use gcnproof_check::format::{Convention, Unproved};
@@ -13,8 +14,8 @@ use crate::edges::proof::{edge_header, stated_changes};
 use crate::problem::network::{Network, Operator};
 use crate::proof::{Missing, header, mended, short};
 
-/// The statement that all proofs of a file share, for a graph and a model by their digests. `rules` is one for all layers, or one per layer, where the
-/// model does not say.
+/// The statement that all proofs of a file share, for a graph and a model by their digests. `rules` is one for all
+/// layers, or one per layer, where the model does not say.
 pub fn joint_header(
     digests: (&str, &str),
     of: (&Network, &[Operator]),
@@ -28,8 +29,9 @@ pub fn joint_header(
 }
 
 impl JointCertifier {
-    /// The line of a node that this certifier has decided with [`proofs`](JointCertifier::proofs). The checker sees the proof first: trees over flips that it
-    /// would reject get more splits, and what it still rejects is not written; then the line says that there is no proof, and why.
+    /// The line of a node that this certifier has decided with [`proofs`](JointCertifier::proofs). The checker sees the
+    /// proof first: trees over flips that it would reject get more splits, and what it still rejects is not written;
+    /// then the line says that there is no proof, and why.
     pub fn proof_line(&self, result: &JointResult, checker: &Checker) -> Accepted<Line> {
         let (id, class) = (result.node as u32, result.reference as u32);
         let unproved =

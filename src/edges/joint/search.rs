@@ -1,5 +1,5 @@
-//! One class pair to the end: is its margin positive after every admissible set of changes, whatever is flipped? Splits on edges; below a path, flips of the
-//! graph that it leaves, less what open changes can do (docs/math.md (26.1)).
+//! One class pair to the end: is its margin positive after every admissible set of changes, whatever is flipped? Splits
+//! on edges; below a path, flips of the graph that it leaves, less what open changes can do (docs/math.md (26.1)).
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -166,7 +166,8 @@ enum Looked {
     Split(Edge, Inherited),
 }
 
-/// What closes all paths of a tree over edges, as the proof format has it; nothing where it is not kept, or the format cannot say it.
+/// What closes all paths of a tree over edges, as the proof format has it; nothing where it is not kept, or the format
+/// cannot say it.
 type Tree = Option<Vec<Step>>;
 
 impl JointSearch<'_> {
@@ -268,7 +269,8 @@ impl JointSearch<'_> {
         worst.map(|edge| Looked::Split(edge, known)).ok_or(Halt::Limit)
     }
 
-    /// One more change: flips after each that is not known to take too little. Of those that are alike one stands for all, so there are no splits.
+    /// One more change: flips after each that is not known to take too little. Of those that are alike one stands for
+    /// all, so there are no splits.
     fn last(&mut self, path: &ChangePath, mut known: Inherited) -> Result<Looked, Halt> {
         let effects = known.effects.clone().unwrap_or_default();
         let mut order: Vec<(Edge, f64)> = effects.iter().map(|(&edge, &effect)| (edge, effect)).collect();

@@ -1,7 +1,7 @@
 //! A relaxed network of any depth as a linear one: every undecided unit rests on one of its rows, and may leave it.
 //!
-//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`,
-//! `h ≤ S(z−R)/(S−R)`; at representations 2 and 3 the capped bound is one more from above. At an optimum nearly every unit
+//! The paper's relaxation bounds the activation `h` of an undecided unit by the rows `h ≥ 0`, `h ≥ z`, `h ≤
+//! S(z−R)/(S−R)`; at representations 2 and 3 the capped bound is one more from above. At an optimum nearly every unit
 //! lies on one row, which depends on the sign of its coefficient and on which row is tightest there. If it is taken to
 //! be on it, `h` is a linear function of what comes below and needs no variable. The few others have one: how far they
 //! are from the row that they rest on.

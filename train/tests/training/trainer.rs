@@ -281,7 +281,8 @@ fn every_kind_of_layers_is_written_as_it_was_evaluated_and_resumed_to_the_same_b
             while resumed.step(true).unwrap().is_some() {}
             assert!(bits(&trainer) == bits(&resumed), "{kind} {depth}");
             assert!(bits(&trainer) != bits(&start()), "{kind} {depth}");
-            // Numbers that skip connections need and that are no parameters are not in the file: they must not have moved.
+            // Numbers that skip connections need and that are no parameters are not in the file: they must not have
+            // moved.
             trainer.write(&model, &Default::default()).unwrap();
             let read = Network::from_file(read_model(&model).unwrap(), &passing, &graph).unwrap();
             let (ours, theirs) = (forward(&graph, &trainer.model()), forward(&graph, &read));

@@ -35,7 +35,8 @@ pub struct RowInstance {
     pub layers: Vec<Layer>,
     /// The attributes, 0 and 1, a row for each node.
     pub bits: Dense,
-    /// What an attribute that a row has counts in it, by the number of attributes that the row has; empty where that is 1.
+    /// What an attribute that a row has counts in it, by the number of attributes that the row has; empty where that is
+    /// 1.
     pub scales: Vec<f64>,
     /// What the attacker may do.
     pub changes: Vec<RowChange>,

@@ -1,8 +1,8 @@
-//! Rows of 0/1 attributes that are divided by their sums, and one-hot attributes whose categories are replaced: the problem
-//! of one target and one pair of classes, its MILP, and the ILP and the LP that relax it.
+//! Rows of 0/1 attributes that are divided by their sums, and one-hot attributes whose categories are replaced: the
+//! problem of one target and one pair of classes, its MILP, and the ILP and the LP that relax it.
 //!
-//! The attacker makes at most `q_n` changes in row `n` and at most `Q` in all; the entries of a row may depend on how many
-//! ones it has then (docs/math.md §21). Asked is the smallest margin.
+//! The attacker makes at most `q_n` changes in row `n` and at most `Q` in all; the entries of a row may depend on how
+//! many ones it has then (docs/math.md §21). Asked is the smallest margin.
 
 mod instance;
 mod program;

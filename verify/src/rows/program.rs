@@ -1,8 +1,9 @@
 //! The MILP of changed rows, whose optimum is the smallest margin itself.
 //!
-//! A binary says of each change whether it is made (`c_n_i`). Where entries depend on how many ones a row has, a binary says
-//! of each number whether it is that (`y_n_k`), and what the row sends along a column of weights is split by these cases: the
-//! sum of weights in case `k` (`t_n_j_k`) is between its bounds times that binary, and counts with the entry of that case.
+//! A binary says of each change whether it is made (`c_n_i`). Where entries depend on how many ones a row has, a binary
+//! says of each number whether it is that (`y_n_k`), and what the row sends along a column of weights is split by these
+//! cases: the sum of weights in case `k` (`t_n_j_k`) is between its bounds times that binary, and counts with the entry
+//! of that case.
 
 use crate::matrix::Dense;
 use crate::mixed::{Boxes, FirstLayer, MixedModel};

@@ -31,8 +31,8 @@ impl Solver for Highs {
         if !program.has_integers() || program.variables.len() > SMALL || answer.status != Status::Optimal {
             return answer;
         }
-        // HiGHS 1.15 has called points optimal that are not, with presolve by 1.5e-5 (`theorems.proptest-regressions`) and without it on
-        // other programs. Of two points the one with the smaller objective is nearer to the optimum.
+        // HiGHS 1.15 has called points optimal that are not, with presolve by 1.5e-5 (`theorems.proptest-regressions`)
+        // and without it on other programs. Of two points the one with the smaller objective is nearer to the optimum.
         let Some(mut model) = build(program) else { return answer };
         model.set_option("presolve", "off");
         let again = run(model, program, limits.seconds).0;

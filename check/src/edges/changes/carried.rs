@@ -1,4 +1,5 @@
-//! The bound of a leaf with prices (`FORMAT-EDGES.md` §8.4): what each open change can do to each unit, carried to the margin.
+//! The bound of a leaf with prices (`FORMAT-EDGES.md` §8.4): what each open change can do to each unit, carried to the
+//! margin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -270,7 +271,8 @@ impl<'a> Levels<'a> {
     }
 }
 
-/// What all that a node receives does to it: base values, and by change, without biases; or only what changes of entries do.
+/// What all that a node receives does to it: base values, and by change, without biases; or only what changes of
+/// entries do.
 fn received(
     sizes: &Sizes,
     rules: &[EdgeRule],

@@ -7,8 +7,8 @@ use crate::number::{Interval, activate, together};
 use crate::verdict::Reason;
 use crate::work::Meter;
 
-/// Numbers of a node that open changes move. `base` is on the path, `all` what all changes can do together, `others` all
-/// but one.
+/// Numbers of a node that open changes move. `base` is on the path, `all` what all changes can do together, `others`
+/// all but one.
 pub struct Moved {
     pub base: Vec<Interval>,
     pub all: Vec<Interval>,

@@ -221,8 +221,8 @@ impl<'a> ChangePath<'a> {
         Ok(all)
     }
 
-    /// The same, and the nodes that are near; with `lists` without those that insertions bring near, whose changes are then
-    /// not named.
+    /// The same, and the nodes that are near; with `lists` without those that insertions bring near, whose changes are
+    /// then not named.
     ///
     /// # Errors
     /// If there are too many.

@@ -1,4 +1,5 @@
-//! How the sizes of nodes can change, and what of a changed entry each change at its ends is charged (`FORMAT-EDGES.md` §8.4).
+//! How the sizes of nodes can change, and what of a changed entry each change at its ends is charged (`FORMAT-EDGES.md`
+//! §8.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -136,8 +137,8 @@ impl<'a> Sizes<'a> {
         quotient(entry(degree + shift), entry(degree), shift)
     }
 
-    /// What a change at the sender bears, the receiver being as it is on the path. Where changes at the sender can cancel,
-    /// all bear the same.
+    /// What a change at the sender bears, the receiver being as it is on the path. Where changes at the sender can
+    /// cancel, all bear the same.
     pub fn borne_by_sender(&self, rule: EdgeRule, receiver: u32, sender: u32, place: usize) -> Interval {
         let cancel = |row: &Row| row.cap >= 2 && row.insertions > 0 && row.removals > 0;
         let shifts = match self.rows.get(&sender) {

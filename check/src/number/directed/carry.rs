@@ -1,6 +1,6 @@
-//! What single changes can do to a number, carried through sums and activations (`FORMAT-EDGES.md` §8.4). An interval here holds two claims about a
-//! change: it does at least its lower end and at most its upper end, in the sense that for every set of changes the sum of lower ends is not above
-//! what they do together, nor the sum of upper ends below.
+//! What single changes can do to a number, carried through sums and activations (`FORMAT-EDGES.md` §8.4). An interval
+//! here holds two claims about a change: it does at least its lower end and at most its upper end, in the sense that
+//! for every set of changes the sum of lower ends is not above what they do together, nor the sum of upper ends below.
 
 use super::{Down, Interval, Up};
 

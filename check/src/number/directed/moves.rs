@@ -3,8 +3,9 @@
 use super::{Down, Interval, Stored, Up, product_below};
 
 impl Interval {
-    /// Slope and intercept of a line that is not below `max(z, 0)` anywhere in the interval. Whatever the slope `s` in `[0, 1]` is, an intercept
-    /// of at least 0, `−s R` and `S − s S` will do: the line minus the activation is concave on both sides of 0, hence least at an end or at 0.
+    /// Slope and intercept of a line that is not below `max(z, 0)` anywhere in the interval. Whatever the slope `s` in
+    /// `[0, 1]` is, an intercept of at least 0, `−s R` and `S − s S` will do: the line minus the activation is concave
+    /// on both sides of 0, hence least at an end or at 0.
     pub(crate) fn chord(self) -> [Interval; 2] {
         let (low, high) = (self.lower.0, self.upper.0);
         let slope = (high / (high - low)).clamp(0.0, 1.0);
@@ -15,8 +16,8 @@ impl Interval {
         [Interval { lower: Down(slope), upper: Up(slope) }, Interval { lower: Down(intercept.0), upper: intercept }]
     }
 
-    /// The slope of a line below a unit where no other is stated: 1 where clearly more of the interval lies above 0 than below. Intervals that
-    /// are symmetric but for roundings have one slope, however they were rounded.
+    /// The slope of a line below a unit where no other is stated: 1 where clearly more of the interval lies above 0
+    /// than below. Intervals that are symmetric but for roundings have one slope, however they were rounded.
     pub(crate) fn usual_slope(self) -> Interval {
         const CLEARLY: f64 = 1.0 - 1.0 / 1_048_576.0;
         Interval::from(if CLEARLY * self.upper.0 > -self.lower.0 { Stored::ONE } else { Stored::ZERO })
@@ -50,8 +51,9 @@ impl Coefficients {
         self.0.len()
     }
 
-    /// `Σ c·w`, enclosed. Products and sums of `k` terms are off by at most `γ_k` times the sum of their sizes, and by `2⁻¹⁰⁷⁵` for each product by
-    /// underflow; to that come the radii times the sizes of the weights. Twice as much of every rounding leaves room for that of the bound.
+    /// `Σ c·w`, enclosed. Products and sums of `k` terms are off by at most `γ_k` times the sum of their sizes, and by
+    /// `2⁻¹⁰⁷⁵` for each product by underflow; to that come the radii times the sizes of the weights. Twice as much of
+    /// every rounding leaves room for that of the bound.
     pub(crate) fn on(&self, weights: &[Stored]) -> Interval {
         let (mut value, mut size, mut spread) = (0.0, 0.0, 0.0);
         for of in &self.0 {

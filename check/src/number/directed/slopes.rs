@@ -100,8 +100,8 @@ impl RowSlopes {
         self.loss(weights, norm(weights.iter().map(|w| Up(w.0.abs()))), present)
     }
 
-    /// The same for sums of weights, where `plus ≤ minus` in every unit: then a sum loses at most what its terms lose, so that
-    /// to the loss of the rounded sums comes at most the norm of the losing slopes times that of the errors.
+    /// The same for sums of weights, where `plus ≤ minus` in every unit: then a sum loses at most what its terms lose,
+    /// so that to the loss of the rounded sums comes at most the norm of the losing slopes times that of the errors.
     pub(crate) fn loss_of_sums(&self, sums: &Sums, present: bool) -> Up {
         let weights: Vec<Stored> = sums.value.iter().map(|&x| Stored(x)).collect();
         let open = norm(sums.error.iter().map(|&error| Up(error)));

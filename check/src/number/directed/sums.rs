@@ -26,8 +26,8 @@ impl Sums {
         Sums { value, error }
     }
 
-    /// Each times a factor that is not negative: a product is off by at most `u` times its size, or by `2⁻¹⁰⁷⁵` where it
-    /// is subnormal. Twice that, and a little more of the error before, leave room for the rounding of the bound.
+    /// Each times a factor that is not negative: a product is off by at most `u` times its size, or by `2⁻¹⁰⁷⁵` where
+    /// it is subnormal. Twice that, and a little more of the error before, leave room for the rounding of the bound.
     pub(crate) fn scaled(mut self, factor: Stored) -> Sums {
         for (value, error) in self.value.iter_mut().zip(&mut self.error) {
             *value *= factor.0;

@@ -1,5 +1,5 @@
-//! Any bytes as a proofs file: no panic, and nothing accepted that is false. The tests mutate the fuzzer's seeds; `make fuzz` lets libFuzzer
-//! choose the bytes.
+//! Any bytes as a proofs file: no panic, and nothing accepted that is false. The tests mutate the fuzzer's seeds; `make
+//! fuzz` lets libFuzzer choose the bytes.
 //!
 //! Two problems whose truth is known: one node, one attribute, margin `relu(x − ½) + relu(½ − x) − ¼`, which is robust,
 //! and the same with the margin lowered by ½, which is not; each with one hidden layer, and with a second one that

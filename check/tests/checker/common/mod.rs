@@ -200,8 +200,8 @@ impl World {
         world
     }
 
-    /// Rows of attributes that are divided by their sums: more nodes, attributes and flips of a row than elsewhere, rows without
-    /// attributes, budgets of nothing and of everything.
+    /// Rows of attributes that are divided by their sums: more nodes, attributes and flips of a row than elsewhere,
+    /// rows without attributes, budgets of nothing and of everything.
     pub fn random_normalised(random: &mut Random) -> World {
         let mut world = if random.chance(50) { World::random(random) } else { World::random_terms(random) };
         world.graph.normalisation = [Normalisation::Float32, Normalisation::Float64][random.below(2)];

@@ -8,8 +8,8 @@ use super::tree::Tree;
 /// Steps at the coarsest level, where everything is still to be found, and at the others.
 const STEPS: (usize, usize) = (200, 50);
 
-/// How strongly everything is drawn to the middle, in proportion to the distance. Without it a few leaves fly far out, and the
-/// map is mostly empty.
+/// How strongly everything is drawn to the middle, in proportion to the distance. Without it a few leaves fly far out,
+/// and the map is mostly empty.
 const HOMEWARD: f64 = 0.6;
 
 /// Moves the points of a level until they are about at rest.
@@ -30,7 +30,8 @@ pub fn relax(level: &Level, points: &mut Vec<(f64, f64)>, coarsest: bool) {
             let mut force = (own * (push.0 + HOMEWARD * x), own * (push.1 + HOMEWARD * y));
             for &(other, weight) in &level.links[node] {
                 let (x, y) = (points[other as usize].0 - point.0, points[other as usize].1 - point.1);
-                // The pull grows with the square of the length, the push falls with it: two lone nodes rest at length 1.
+                // The pull grows with the square of the length, the push falls with it: two lone nodes rest at length
+                // 1.
                 let pull = weight * (x * x + y * y).sqrt();
                 force.0 += pull * x;
                 force.1 += pull * y;

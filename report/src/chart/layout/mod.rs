@@ -1,7 +1,7 @@
 //! Places for the nodes of a graph on a map: linked nodes near each other, all of them apart, the same at every run.
 //!
-//! Every connected part is laid out by itself – first a coarse picture of it, then finer ones (`coarse`, `forces`) – and
-//! the parts are put side by side (`pack`).
+//! Every connected part is laid out by itself – first a coarse picture of it, then finer ones (`coarse`, `forces`) –
+//! and the parts are put side by side (`pack`).
 
 mod coarse;
 mod forces;
@@ -19,8 +19,8 @@ pub struct Layout {
     pub size: (f64, f64),
 }
 
-/// Lays out a graph, given the neighbours of every node. Links are taken in both directions, and those of a node with itself
-/// are passed over.
+/// Lays out a graph, given the neighbours of every node. Links are taken in both directions, and those of a node with
+/// itself are passed over.
 pub fn layout(neighbours: &[Vec<u32>]) -> Layout {
     let parts = components(neighbours);
     let mut local = vec![0; neighbours.len()];

@@ -6,7 +6,8 @@ const ROOM: f64 = 1.0;
 /// How much wider than high a map is.
 const ASPECT: f64 = 1.6;
 
-/// The points of a part, turned so that they reach farther sideways than up and moved to begin at (0, 0), with their size.
+/// The points of a part, turned so that they reach farther sideways than up and moved to begin at (0, 0), with their
+/// size.
 pub fn upright(points: Vec<(f64, f64)>) -> (Vec<(f64, f64)>, (f64, f64)) {
     let count = points.len().max(1) as f64;
     let middle = points.iter().fold((0.0, 0.0), |m, p| (m.0 + p.0 / count, m.1 + p.1 / count));
