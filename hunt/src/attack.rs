@@ -12,12 +12,12 @@ use crate::claim::under;
 use crate::finding::{Counts, Finding, Kind};
 use crate::made;
 use crate::mutate::change;
-use crate::player::{How, Player, guard};
 use crate::present::Forger;
 use crate::random::Random;
 use crate::ring::{Ring, start};
 use crate::rules::Rules;
 use crate::solve::solve;
+use crate::tested::{How, Tested, guard};
 use crate::truth::{Robust, Truth};
 use crate::variant;
 
@@ -32,14 +32,14 @@ pub fn attack(
     random: &mut Random,
     counts: &Counts,
 ) -> Vec<Finding> {
-    let Ok(player) = Player::new(case) else { return Vec::new() };
+    let Ok(tested) = Tested::new(case) else { return Vec::new() };
     let mut findings = Vec::new();
-    let Ok(statement) = player.statement(&player.header) else { return findings };
+    let Ok(statement) = tested.statement(&tested.header) else { return findings };
     let Ok(fast) = guard(|| Checker::new(&statement, false)) else { return findings };
     let Ok(exact) = guard(|| Checker::new(&statement, true)) else { return findings };
     let mut lines = Vec::new();
     let how = random.pick(&[How::Complete, How::Complete, How::Optimal, How::Best]);
-    let seen = player.certify(case, how, Some(&fast), |_, answer| {
+    let seen = tested.certify(case, how, Some(&fast), |_, answer| {
         if let Ok((_, Some(line))) = answer
             && let Ok(value) = serde_json::to_value(&line)
             && value.get("node").is_some()
@@ -50,7 +50,7 @@ pub fn attack(
     if seen.is_err() {
         return findings;
     }
-    let header = json!({ "header": player.header });
+    let header = json!({ "header": tested.header });
     let rules = Rules::new(case);
     let judge = match start(verified, &fast) {
         Ok(judge) => judge,
@@ -86,15 +86,15 @@ pub fn attack(
         }
     }
     forger.forge(ROUNDS[1], random, &mut show);
-    headers(&player, &ring, &lines, verified, random, &mut findings);
+    headers(&tested, &ring, &lines, verified, random, &mut findings);
     variants(&ring, &lines, verified, random, &mut findings);
-    Counts::time(&counts.judging, || made::made_up(&player, &ring, verified, random, &mut findings));
+    Counts::time(&counts.judging, || made::made_up(&tested, &ring, verified, random, &mut findings));
     findings
 }
 
 /// Own proofs under headers that say something else.
 fn headers(
-    player: &Player,
+    tested: &Tested,
     ring: &Ring,
     lines: &[Value],
     verified: Option<&Path>,
@@ -112,7 +112,7 @@ fn headers(
             _ => change(&mut header["header"], random),
         }
         let Ok(parsed) = serde_json::from_value::<Header>(header["header"].clone()) else { continue };
-        let Ok(statement) = player.statement(&parsed) else { continue };
+        let Ok(statement) = tested.statement(&parsed) else { continue };
         let Some(case) = under(ring.case, &header) else {
             findings.push(Finding {
                 kind: Kind::Accepted,
@@ -138,9 +138,9 @@ fn variants(ring: &Ring, lines: &[Value], verified: Option<&Path>, random: &mut 
             return;
         }
         let case = variant::vary(ring.case, random);
-        let Ok(player) = Player::new(&case) else { continue };
-        let Ok(statement) = player.statement(&player.header) else { continue };
-        let header = json!({ "header": player.header });
+        let Ok(tested) = Tested::new(&case) else { continue };
+        let Ok(statement) = tested.statement(&tested.header) else { continue };
+        let header = json!({ "header": tested.header });
         transplant(&case, verified, &header, &statement, lines, ring.counts, random, findings);
     }
 }

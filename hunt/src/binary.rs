@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::case::Case;
 use crate::finding::{Counts, Finding, Kind};
 use crate::keep::Files;
-use crate::player::How;
+use crate::tested::How;
 use crate::truth::Truth;
 
 /// A program beside the one that is running, if it is there.

@@ -7,7 +7,7 @@ use gcnproof::{Margin, NodeResult, Reason, Verdict};
 use crate::case::Case;
 use crate::exact::Exact;
 use crate::finding::{Counts, Kind};
-use crate::player::How;
+use crate::tested::How;
 use crate::truth::{Margins, Truth};
 
 /// Everything that is wrong with a result.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::area::{AREAS, Area};
 use crate::case::Case;
-use crate::player::How;
+use crate::tested::How;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

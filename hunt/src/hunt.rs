@@ -17,7 +17,6 @@ use crate::finding::{Counts, Finding, Kind};
 use crate::generate::{LAYERS, generate_deep};
 use crate::joint;
 use crate::keep::keep;
-use crate::player::{How, STOP, stopped};
 use crate::questions;
 use crate::random::Random;
 use crate::ranges;
@@ -27,6 +26,7 @@ use crate::solve::solve;
 use crate::stage::look;
 use crate::terms;
 use crate::terms::generate::Numbers;
+use crate::tested::{How, STOP, stopped};
 use crate::tight;
 
 /// What a hunt is told.

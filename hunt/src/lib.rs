@@ -5,7 +5,7 @@
 //! | [`random`], [`numbers`], [`shapes`], [`ties`], [`generate`] | makes cases: many small components with one model |
 //! | [`case`], [`operator`], [`variant`] | a case as plain data |
 //! | [`exact`], [`network`], [`scale`], [`truth`], [`solve`] | what is true, by brute force |
-//! | [`player`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
+//! | [`tested`], [`compare`], [`stage`], [`binary`] | what the program says, compared |
 //! | [`claim`], [`mutate`], [`present`], [`ring`], [`attack`], [`made`] | proofs of false things |
 //! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
@@ -45,7 +45,6 @@ mod nested;
 pub mod network;
 pub mod numbers;
 pub mod operator;
-pub mod player;
 pub mod present;
 pub mod questions;
 pub mod random;
@@ -60,6 +59,7 @@ pub mod shrink;
 pub mod solve;
 pub mod stage;
 pub mod terms;
+pub mod tested;
 pub mod ties;
 pub mod tight;
 pub mod truth;

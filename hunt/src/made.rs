@@ -12,16 +12,16 @@ use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::forge;
 use crate::mutate::{change, has_envelope, is_nested};
-use crate::player::{How, Player, guard};
 use crate::random::Random;
 use crate::ring::{Ring, start};
+use crate::tested::{How, Tested, guard};
 
 /// Changed proofs for each that is made up.
 const CHANGED: usize = 6;
 
 /// Makes up a proof for one node and shows it, and changed ones, to the rules and to the checker.
 pub fn made_up(
-    player: &Player,
+    tested: &Tested,
     ring: &Ring,
     verified: Option<&Path>,
     random: &mut Random,
@@ -63,7 +63,7 @@ pub fn made_up(
         claims.push(claim);
     }
     // Both checkers learn the bounds first; then the proof, and changed ones.
-    let Ok(statement) = player.statement(&player.header) else { return };
+    let Ok(statement) = tested.statement(&tested.header) else { return };
     let checkers = [false, true].map(|exact| guard(|| Checker::new(&statement, exact)));
     let [Ok(fast), Ok(exact)] = checkers else { return };
     // A program of its own, because the bounds are.

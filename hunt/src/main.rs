@@ -10,9 +10,9 @@ use clap::Parser;
 use gcnproof_hunt::area::{AREAS, Area};
 use gcnproof_hunt::generate::LAYERS;
 use gcnproof_hunt::hunt::{Settings, hunt};
-use gcnproof_hunt::player::STOP;
 use gcnproof_hunt::resources;
 use gcnproof_hunt::resources::child::Limits;
+use gcnproof_hunt::tested::STOP;
 
 /// Searches for small problems on which gcnproof or its checker is wrong, until stopped by Ctrl-C.
 #[derive(Parser)]

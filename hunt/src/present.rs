@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf, split};
-use crate::player::guard;
 use crate::random::Random;
 use crate::record::Record;
+use crate::tested::guard;
 use crate::truth::Robust;
 
 /// How trees of proofs are made up in an area.

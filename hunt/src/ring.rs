@@ -13,9 +13,9 @@ use crate::claim::is_true;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::mutate::{Sizes, has_envelope, is_nested as is_nested_json};
-use crate::player::{How, guard};
 use crate::random::Random;
 use crate::rules::Rules;
+use crate::tested::{How, guard};
 use crate::truth::Truth;
 
 /// A statement with its checkers and the truth about it.

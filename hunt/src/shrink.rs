@@ -12,9 +12,9 @@ use crate::case::{Case, Rule, Way, pattern};
 use crate::claim::is_true;
 use crate::finding::{Counts, Finding, Kind};
 use crate::network::Flips;
-use crate::player::{Player, guard};
 use crate::solve::solve;
 use crate::stage::certify;
+use crate::tested::{Tested, guard};
 use crate::variant::without_entry;
 
 /// The finding again, on this case; `None` if there is nothing wrong of this kind.
@@ -28,8 +28,8 @@ pub fn again(finding: &Finding, case: Case) -> Option<Finding> {
         let found = certify(&case, finding.how, &truths, &counts);
         return found.into_iter().find(|one| one.kind == finding.kind);
     };
-    let player = Player::new(&case).ok()?;
-    let statement = player.statement(&player.header).ok()?;
+    let tested = Tested::new(&case).ok()?;
+    let statement = tested.statement(&tested.header).ok()?;
     let fast = guard(|| Checker::new(&statement, false)).ok()?;
     let exact = guard(|| Checker::new(&statement, true)).ok()?;
     let proof = guard(|| line.parse::<NodeProof>()).ok()?.ok()?;
@@ -45,7 +45,7 @@ pub fn again(finding: &Finding, case: Case) -> Option<Finding> {
         }
         _ => false,
     };
-    let header = json!({ "header": player.header }).to_string();
+    let header = json!({ "header": tested.header }).to_string();
     persists.then(|| Finding { proof: Some((header, line.clone())), case: case.clone(), ..finding.clone() })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::finding::Counts;
-use crate::player::stopped;
+use crate::tested::stopped;
 use crate::truth::{Oracle, Truth};
 
 /// The truth of every node; of the first ones, if everything is to stop.

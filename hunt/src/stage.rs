@@ -11,11 +11,11 @@ use crate::case::Case;
 use crate::compare::compare;
 use crate::finding::{Counts, Finding, Kind};
 use crate::mutate::has_envelope;
-use crate::player::{How, Player, guard, stopped};
 use crate::present::both;
 use crate::random::Random;
 use crate::ring::is_nested;
 use crate::solve::solve;
+use crate::tested::{How, Tested, guard, stopped};
 use crate::truth::{Oracle, Truth};
 
 /// Looks at a whole case; returns what is wrong with it. `attacks` is how many components are taken for tampering and
@@ -55,13 +55,13 @@ pub fn certify(case: &Case, how: How, truths: &[Truth], counts: &Counts) -> Vec<
     let mut report = |kind: Kind, node: usize, message: String| {
         findings.push(Finding { kind, message, case: case.part(case.component_of(node)), how, node, proof: None });
     };
-    match Player::new(case) {
+    match Tested::new(case) {
         Err(problem) => report(Kind::Crash, 0, problem),
-        Ok(player) => match player.statement(&player.header) {
+        Ok(tested) => match tested.statement(&tested.header) {
             Err(problem) => report(Kind::Crash, 0, format!("the checker refuses the statement: {problem}")),
             Ok(statement) => {
                 let stage = Examined { case, how, truths, oracle: &oracle, counts };
-                stage.certify(&player, &statement, &mut |kind, node, message, _| report(kind, node, message));
+                stage.certify(&tested, &statement, &mut |kind, node, message, _| report(kind, node, message));
             }
         },
     }
@@ -85,7 +85,7 @@ pub struct Examined<'a> {
 
 impl Examined<'_> {
     /// Certifies all nodes, compares, and checks the proofs of a statement.
-    pub fn certify(&self, player: &Player, statement: &Statement, report: &mut Report) {
+    pub fn certify(&self, tested: &Tested, statement: &Statement, report: &mut Report) {
         let Examined { case, how, truths, oracle, counts } = *self;
         let checkers = match guard(|| [Checker::new(statement, false), Checker::new(statement, true)]) {
             Ok(checkers) => checkers,
@@ -93,7 +93,7 @@ impl Examined<'_> {
         };
         let mut answers = Vec::with_capacity(case.nodes());
         let certified = Counts::time(&counts.certifying, || {
-            player.certify(case, how, Some(&checkers[0]), |node, answer| answers.push((node, answer)))
+            tested.certify(case, how, Some(&checkers[0]), |node, answer| answers.push((node, answer)))
         });
         if let Err(problem) = certified {
             report(Kind::Crash, 0, problem, None);

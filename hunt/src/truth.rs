@@ -1,6 +1,6 @@
 //! The truth by brute force: the exact smallest margin of every node over all admissible sets of flips.
 //!
-//! Nothing here is shared with the player or the checker. Integers of 64 or 128 bits are used where the largest
+//! Nothing here is shared with the program under test or its checker. Integers of 64 or 128 bits are used where the largest
 //! intermediate number provably fits; elsewhere floats with a proven error choose the sets that can be the worst, and
 //! big integers decide among those.
 

@@ -16,10 +16,10 @@ use crate::area::Area;
 use crate::changes::case::{Allowed, ChangeCase, Done, Ends, Means};
 use crate::changes::truth::{ChangeTruth, admissible, logits, permitted, truths};
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::player::{How, guard, stopped};
 use crate::present::{Told, both};
 use crate::random::Random;
 use crate::record::Record;
+use crate::tested::{How, guard, stopped};
 
 /// A budget as the program takes it.
 ///

@@ -17,9 +17,9 @@ use crate::collective::truth::{Scope, Worst, worst};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::{Sizes, change, leaf};
 use crate::network::Flips;
-use crate::player::{convention, guard, operators, stopped};
 use crate::random::Random;
 use crate::record::{Record, text};
+use crate::tested::{convention, guard, operators, stopped};
 
 /// Tampered and forged files of a graph, and headers that say something else.
 const ROUNDS: [usize; 3] = [10, 14, 4];

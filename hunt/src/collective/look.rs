@@ -13,9 +13,9 @@ use crate::compare::admissible;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::generate::generate;
 use crate::network::Flips;
-use crate::player::{How, stopped};
 use crate::random::Random;
 use crate::record::Record;
+use crate::tested::{How, stopped};
 
 /// Perturbations of a graph, at most.
 const SETS: usize = 2500;

@@ -4,7 +4,7 @@ use gcnproof::collective::{Base, Collective, Outcome, Settings, bases};
 use gcnproof::{Certifier, Effort, Graph, Network, Problem};
 
 use crate::case::Case;
-use crate::player::{budget, guard, operators, stopped};
+use crate::tested::{budget, guard, operators, stopped};
 
 /// A graph as the program sees it.
 pub struct CollectiveProgram {

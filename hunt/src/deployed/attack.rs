@@ -14,13 +14,13 @@ use crate::deployed::program::{DeployedProgram, options};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::network::Flips;
-use crate::player::{How, guard, stopped};
 use crate::present::Presenter;
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::terms::case::TermCase;
 use crate::terms::keep;
 use crate::terms::look::{shown, statement};
+use crate::tested::{How, guard, stopped};
 use crate::truth::{Margins, Oracle, Robust, Truth};
 
 /// Tampered proofs, forged proofs, and headers with another budget.

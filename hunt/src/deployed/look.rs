@@ -14,11 +14,11 @@ use crate::deployed::program::{DeployedProgram, options};
 use crate::exact::Exact;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, guard, stopped};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
 use crate::terms::case::TermCase;
 use crate::terms::keep;
+use crate::tested::{How, guard, stopped};
 use crate::truth::{Oracle, Truth};
 
 /// Sets of flips of a component on which executions are drawn.

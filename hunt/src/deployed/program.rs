@@ -3,8 +3,8 @@
 use gcnproof::{Certifier, Execution, Graph, Network, Problem, proof};
 use gcnproof_check::format::{Deployed, Header};
 
-use crate::player::{How, budget, convention, guard, stopped};
 use crate::terms::case::TermCase;
+use crate::tested::{How, budget, convention, guard, stopped};
 
 /// A case as the program sees it.
 pub struct DeployedProgram {

@@ -20,10 +20,10 @@ use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
 use crate::finding::{AreaCounts, Kind};
 use crate::mutate::change;
 use crate::numbers::step;
-use crate::player::{How, guard};
 use crate::present::{Asked, Forger, Presenter, Told, Trees, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
+use crate::tested::{How, guard};
 use crate::truth::Robust;
 use crate::variant::{toggle_attribute, toggle_edge};
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::area::Area;
 use crate::edges::case::EdgeCase;
 use crate::edges::truth::EdgeOracle;
-use crate::player::How;
 use crate::record::{Record, RecordFile, Wrong, commands, nodes, proof_file, told};
+use crate::tested::How;
 
 /// A finding about a node, as files. A proof is `{"header":…}` and the line of a node; it is kept with the whole case,
 /// whose ids it names.

@@ -15,10 +15,10 @@ use crate::edges::program::EdgeProgram;
 use crate::edges::truth::{EdgeOracle, EdgeTruth};
 use crate::edges::{attack, keep};
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::player::{How, guard, stopped};
 use crate::present::both;
 use crate::random::Random;
 use crate::record::{Record, Wrong};
+use crate::tested::{How, guard, stopped};
 
 /// After this time the other nodes of a case are left out.
 const CASE: Duration = Duration::from_secs(4);

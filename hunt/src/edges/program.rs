@@ -5,7 +5,7 @@ use gcnproof::{Graph, Network, Operator};
 use gcnproof_check::edges::format::Header;
 
 use crate::edges::case::EdgeCase;
-use crate::player::{How, convention, guard, stopped};
+use crate::tested::{How, convention, guard, stopped};
 
 /// A case as the program sees it.
 pub struct EdgeProgram {

@@ -19,10 +19,10 @@ use crate::changes::truth::{ChangeTruth, admissible, permitted};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::joint::case::{Entry, JointCase, Way};
 use crate::joint::proof::{Found, Second, Shown, tamper};
-use crate::player::{How, guard, stopped};
 use crate::present::both;
 use crate::random::Random;
 use crate::record::Record;
+use crate::tested::{How, guard, stopped};
 
 /// What one look needs.
 struct Look<'a> {

@@ -11,11 +11,11 @@ use crate::collective::program::CollectiveProgram;
 use crate::collective::truth::worst;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, convention, guard};
 use crate::questions::flips::{name, statement};
 use crate::questions::{ask, near, near_locals, some_nodes, tampered};
 use crate::random::Random;
 use crate::record::{Record, text};
+use crate::tested::{How, convention, guard};
 
 /// Questions about one file.
 const QUESTIONS: usize = 10;

@@ -11,10 +11,10 @@ use crate::edges::keep;
 use crate::edges::program::EdgeProgram;
 use crate::edges::truth::{EdgeOracle, EdgeTruth, count};
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::player::{How, convention, guard};
 use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered};
 use crate::random::Random;
 use crate::record::{Record, Wrong, text};
+use crate::tested::{How, convention, guard};
 
 /// Questions about one file.
 const QUESTIONS: usize = 12;

@@ -13,7 +13,6 @@ use crate::deployed::execution::{Aim, Deployment};
 use crate::deployed::program::DeployedProgram;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::network::Flips;
-use crate::player::{How, convention, guard};
 use crate::questions::flips::statement;
 use crate::questions::{OwnFile, ask, tampered};
 use crate::random::Random;
@@ -21,6 +20,7 @@ use crate::record::{Record, Wrong, text};
 use crate::terms::case::TermCase;
 use crate::terms::generate::{Numbers, generate};
 use crate::terms::keep;
+use crate::tested::{How, convention, guard};
 
 /// Questions about one file.
 const QUESTIONS: usize = 8;

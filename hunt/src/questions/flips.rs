@@ -10,10 +10,10 @@ use crate::finding::{AreaCounts, Counts, Kind};
 use crate::generate::generate;
 use crate::keep::describe;
 use crate::network::Flips;
-use crate::player::{How, Player, convention, guard};
 use crate::questions::{OwnFile, ask, false_answers, near, near_locals, some_nodes, stated, tampered};
 use crate::random::Random;
 use crate::record::{Record, Wrong, text};
+use crate::tested::{How, Tested, convention, guard};
 use crate::truth::{Oracle, Truth};
 
 /// Questions about one file.
@@ -34,17 +34,17 @@ pub fn look(seed: u64, number: u64, random: &mut Random, counts: &AreaCounts) ->
 
 /// The file that the program writes about a case.
 fn own_file(case: &Case) -> Option<OwnFile> {
-    let player = Player::new(case).ok()?;
-    let statement = player.statement(&player.header).ok()?;
+    let tested = Tested::new(case).ok()?;
+    let statement = tested.statement(&tested.header).ok()?;
     let checker = guard(|| Checker::new(&statement, false)).ok()?;
     let mut lines = Vec::new();
-    let seen = player.certify(case, How::Complete, Some(&checker), |_, answer| {
+    let seen = tested.certify(case, How::Complete, Some(&checker), |_, answer| {
         if let Ok((_, Some(line @ Line::Node(_)))) = answer {
             lines.extend(serde_json::to_value(&line));
         }
     });
     seen.ok()?;
-    Some(OwnFile { header: json!({ "header": player.header }), lines })
+    Some(OwnFile { header: json!({ "header": tested.header }), lines })
 }
 
 /// One question about a file, perhaps tampered with.

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use crate::finding::Kind;
 use crate::mutate::change;
-use crate::player::guard;
 use crate::random::Random;
+use crate::tested::guard;
 
 /// A number near another, or anything.
 fn near(x: u64, random: &mut Random) -> u64 {

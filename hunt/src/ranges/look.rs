@@ -12,12 +12,12 @@ use crate::area::Area;
 use crate::exact::Exact;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::joint::case::Entry;
-use crate::player::{How, guard, stopped};
 use crate::random::Random;
 use crate::ranges::case::RangeCase;
 use crate::ranges::proof::{Second, Shown, is_true, tamper};
 use crate::ranges::truth::{Quotient, RangeTruth, logits};
 use crate::record::Record;
+use crate::tested::{How, guard, stopped};
 
 /// A margin so near 0 that floats rounded outward need not decide its sign.
 const NEAR: f64 = 1e-9;

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::change;
-use crate::player::guard;
 use crate::present::Told;
 use crate::random::Random;
 use crate::ranges::case::RangeCase;
 use crate::ranges::truth::{RangeTruth, truths};
+use crate::tested::guard;
 
 /// What proofs are about.
 pub struct Shown<'a> {

@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 use crate::area::Area;
 use crate::finding::{Counts, Kind};
-use crate::player::stopped;
 use crate::random::Random;
 use crate::record::Record;
+use crate::tested::stopped;
 
 /// A file may take so many times as long with `--exact`.
 const EXACT: u32 = 8;

@@ -10,7 +10,6 @@ use crate::area::Area;
 use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
-use crate::player::{How, Player, guard, stopped};
 use crate::present::{Answers, Asked, Presenter, Told, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
@@ -18,6 +17,7 @@ use crate::ring::start;
 use crate::stage::Examined;
 use crate::terms::case::TermCase;
 use crate::terms::keep;
+use crate::tested::{How, Tested, guard, stopped};
 use crate::truth::{Margins, Robust, Truth};
 
 /// Looks at a whole case; `attacks` components are taken for tampering and forging, and these proofs are shown to the
@@ -82,20 +82,20 @@ pub fn statement<'a>(case: &'a TermCase, header: &Header) -> Result<Statement<'a
 fn certify(area: Area, case: &TermCase, how: How, truths: &[Truth], counts: &AreaCounts) -> Vec<Record> {
     let details = Counts::default();
     let mut found = Vec::new();
-    let player = match Player::new(&case.base) {
-        Ok(player) => player,
+    let tested = match Tested::new(&case.base) {
+        Ok(tested) => tested,
         Err(problem) => return vec![keep::record(area, case, Wrong::new(Kind::Crash, 0, problem), "", None)],
     };
-    let header = json!({ "header": player.header });
+    let header = json!({ "header": tested.header });
     let mut report = |kind: Kind, node: usize, message: String, line: Option<&str>| {
         let wrong = Wrong::new(kind, node, message);
         found.push(keep::record(area, case, wrong, how.options(), line.map(|line| (&header, line))));
     };
-    match statement(case, &player.header) {
+    match statement(case, &tested.header) {
         Err((kind, problem)) => report(kind, 0, problem, None),
         Ok(statement) => {
             let stage = Examined { case: &case.base, how, truths, oracle: &case.oracle(), counts: &details };
-            stage.certify(&player, &statement, &mut report);
+            stage.certify(&tested, &statement, &mut report);
         }
     }
     Counts::add(&counts.nodes, Counts::get(&details.nodes) as usize);
@@ -113,12 +113,12 @@ fn attack(
     counts: &AreaCounts,
     found: &mut Vec<Record>,
 ) {
-    let Ok(player) = Player::new(&case.base) else { return };
-    let Ok(statement) = statement(case, &player.header) else { return };
+    let Ok(tested) = Tested::new(&case.base) else { return };
+    let Ok(statement) = statement(case, &tested.header) else { return };
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
     let mut lines = Vec::new();
     let how = random.pick(&[How::Complete, How::Complete, How::Optimal, How::Best]);
-    let seen = player.certify(&case.base, how, Some(&checkers[0]), |_, answer| {
+    let seen = tested.certify(&case.base, how, Some(&checkers[0]), |_, answer| {
         if let Ok((_, Some(Line::Node(proof)))) = answer {
             lines.push(json!({ "node": proof }));
         }
@@ -127,7 +127,7 @@ fn attack(
         return;
     }
     let oracle = case.oracle();
-    let header = json!({ "header": player.header });
+    let header = json!({ "header": tested.header });
     let keep = |kind: Kind, node: usize, message: String, line: &str| {
         let wrong = Wrong::new(kind, node, message);
         keep::record(area, case, wrong, "--complete", Some((&header, line)))

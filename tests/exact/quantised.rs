@@ -4,8 +4,8 @@
 use gcnproof_verify::random::Stream;
 
 use super::case::{Case, attributes, dense, hidden_widths, links, local_budgets, matrix};
+use super::certifier::{Budget, Operator};
 use super::common;
-use super::player::{Budget, Operator};
 
 /// The styles of quantised networks start here.
 const QUANTISED: usize = 400;

@@ -4,8 +4,8 @@
 use gcnproof_verify::random::Stream;
 
 use super::case::{Case, Layers, attributes, dense, hidden_widths, local_budgets, matrix, restrained};
+use super::certifier::{Budget, Operator};
 use super::common;
-use super::player::{Budget, Operator};
 
 /// The style of bushy networks of multiples of ¼, on which f64 is exact.
 pub const BUSHY_DYADIC: usize = 200;

@@ -1,7 +1,7 @@
 //! Certified and attacked radii of all nodes against the smallest perturbation that changes a class.
 
 use super::case::Case;
-use super::player::{Bound, Effort, Limits, certifier_of, radii};
+use super::certifier::{Bound, Effort, Limits, certifier_of, radii};
 use super::tally::Tally;
 use super::truth::Truth;
 

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use gcnproof_verify::random::Stream;
 
 use super::case::Case;
-use super::knife_edge::knife_edge;
-use super::nasty::nasty;
-use super::number::{Exact, at_least, at_most, smallest};
-use super::plain::{bushy, lossy};
-use super::player::{
+use super::certifier::{
     Assumption, Attributes, Backward, Bound, Certifier, Decided, Evaluator, Flip, Hidden, LayerBounds, ListedBudgets,
     Located, Places, Relaxed, SearchSpace, Selection, Slice, Slopes, certifier_of, error_of, first_hidden_in_branch,
     propagate_in_slice,
 };
+use super::knife_edge::knife_edge;
+use super::nasty::nasty;
+use super::number::{Exact, at_least, at_most, smallest};
+use super::plain::{bushy, lossy};
 use super::prices::any_prices;
 use super::scaled::scaled;
 use super::tally::{Tally, seeds};

@@ -3,8 +3,8 @@
 use gcnproof_verify::random::Stream;
 
 use super::case::{Case, attributes, dense, hidden_widths, links, local_budgets, matrix, restrained};
+use super::certifier::{Budget, Operator};
 use super::common;
-use super::player::{Budget, Operator};
 
 /// How many kinds of numbers [`number`] knows.
 pub const STYLES: usize = 10;

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::case::Case;
+use super::certifier::{Direction, Flip};
 use super::number::{Exact, smallest};
-use super::player::{Direction, Flip};
 
 /// Flipped entries (node, attribute), ascending.
 pub type Flips = Vec<(usize, usize)>;

@@ -4,7 +4,7 @@
 //! Nothing here shares code with what it judges. A mistake in the certifier's own exact arithmetic, its slices or its
 //! order of summation would be repeated by a test that used them, and stay unseen. So the numbers are big integers of a
 //! crate's making ([`number`]), the network is evaluated on the whole graph by its definition ([`truth`]), and every
-//! admissible perturbation is tried. All names of the certifier that are put to the test stand in [`player`].
+//! admissible perturbation is tried. All names of the certifier that are put to the test stand in [`certifier`].
 //!
 //! | module | what |
 //! |---|---|
@@ -21,12 +21,12 @@ mod common;
 
 mod branches;
 mod case;
+mod certifier;
 mod knife_edge;
 mod minima;
 mod nasty;
 mod number;
 mod plain;
-mod player;
 mod prices;
 mod proofs;
 mod quantised;

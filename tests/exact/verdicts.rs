@@ -5,11 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use super::case::Case;
+use super::certifier::{
+    Bound, Certifier, Effort, Limits, Margin, NodeResult, Reason, Verdict, Workspace, certifier_of,
+};
 use super::knife_edge::{knife_edge, on_the_edge};
 use super::nasty::nasty;
 use super::number::{at_least, at_most, smallest};
 use super::plain::{BUSHY_DYADIC, BUSHY_REAL, bushy, lossy};
-use super::player::{Bound, Certifier, Effort, Limits, Margin, NodeResult, Reason, Verdict, Workspace, certifier_of};
 use super::radius;
 use super::scaled::scaled;
 use super::tally::{Tally, seeds, variable};

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use super::case::Case;
+use super::certifier::{Bound, Effort, Limits, NodeResult, Verdict, Workspace, certifier_of};
 use super::knife_edge::{knife_edge, on_the_edge};
 use super::nasty::nasty;
 use super::number::{Exact, at_least, at_most};
 use super::plain::lossy;
-use super::player::{Bound, Effort, Limits, NodeResult, Verdict, Workspace, certifier_of};
 use super::quantised::quantised;
 use super::scaled::scaled;
 use super::tally::{Tally, seeds};

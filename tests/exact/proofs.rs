@@ -5,10 +5,10 @@ use gcnproof_check::{Checker, Statement};
 use gcnproof_verify::random::Stream;
 
 use super::case::Case;
+use super::certifier::{Bound, Effort, Limits, Workspace, certifier_of, proof};
 use super::nasty::nasty;
 use super::number::{Exact, smallest};
 use super::plain::{bushy, lossy};
-use super::player::{Bound, Effort, Limits, Workspace, certifier_of, proof};
 use super::scaled::scaled;
 use super::tally::{Tally, seeds};
 use super::truth::{admissible, evaluate};

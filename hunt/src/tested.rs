@@ -99,7 +99,7 @@ impl How {
 }
 
 /// A case as the program sees it.
-pub struct Player {
+pub struct Tested {
     graph: Graph,
     /// The same, as the checker takes it.
     file: GraphFile,
@@ -111,12 +111,12 @@ pub struct Player {
     pub header: Header,
 }
 
-impl Player {
+impl Tested {
     /// Hands a case to the program.
     ///
     /// # Errors
     /// If the program refuses it, or panics.
-    pub fn new(case: &Case) -> Result<Player, String> {
+    pub fn new(case: &Case) -> Result<Tested, String> {
         guard(|| {
             let graph = Graph::from_file(case.graph.clone());
             let rules = operators(case);
@@ -126,11 +126,11 @@ impl Player {
             let header = proof::header(digests, (&gcn, &rules), &budget, convention(case.labels));
             let model = proof::model_file(&gcn, &header.model);
             let matrices = gcn.own_matrices();
-            Ok(Player { file: graph.file(), graph, gcn, budget, model, matrices, header })
+            Ok(Tested { file: graph.file(), graph, gcn, budget, model, matrices, header })
         })?
     }
 
-    /// What the proofs state under a header (the player's own, or another).
+    /// What the proofs state under a header (its own, or another).
     ///
     /// # Errors
     /// If the checker refuses it, or panics.

@@ -6,9 +6,9 @@ use gcnproof_check::{Checker, Dyadic};
 use gcnproof_verify::random::Stream;
 
 use super::case::{Case, Layers, attributes, dense, local_budgets, matrix, restrained};
+use super::certifier::{Bound, Budget, Effort, Limits, Operator, Workspace, certifier_of};
 use super::common;
 use super::number::{at_least, at_most};
-use super::player::{Bound, Budget, Effort, Limits, Operator, Workspace, certifier_of};
 use super::proofs::{robust_and_broken, with_checker};
 use super::tally::{Tally, seeds};
 use super::truth::{Truth, admissible};

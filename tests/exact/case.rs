@@ -3,8 +3,8 @@
 use gcnproof_files::{DenseMatrix, SparseMatrix};
 use gcnproof_verify::random::Stream;
 
+use super::certifier::{Budget, Direction, Graph, Network, Operator, PatternRows};
 use super::common;
-use super::player::{Budget, Direction, Graph, Network, Operator, PatternRows};
 
 /// A whole problem, all nodes of which are targets.
 #[derive(Clone)]

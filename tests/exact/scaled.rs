@@ -4,9 +4,9 @@
 use gcnproof_verify::random::Stream;
 
 use super::case::{Case, Layers, attributes, dense, hidden_widths, local_budgets, matrix};
+use super::certifier::{Budget, Operator};
 use super::common;
 use super::nasty::number;
-use super::player::{Budget, Operator};
 
 /// `value · 2^power`, rounded once if it becomes subnormal.
 fn scaled_number(mut value: f64, mut power: i32) -> f64 {

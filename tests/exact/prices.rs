@@ -3,10 +3,10 @@
 use gcnproof_verify::random::Stream;
 
 use super::case::Case;
+use super::certifier::{Budget, Decided, Enclosure, Envelope, EnvelopePrices, Flip, Hidden, ListedBudgets, Slice};
 use super::common;
 use super::nasty::{STYLES, number};
 use super::number::{Exact, at_least};
-use super::player::{Budget, Decided, Enclosure, Envelope, EnvelopePrices, Flip, Hidden, ListedBudgets, Slice};
 
 /// Prices of any size and sign, some of them what a flip changes, so that many lines touch; each unit with any share.
 pub fn any_prices(case: &Case, slice: &Slice, hidden: &Hidden, listed: &[Flip], stream: &mut Stream) -> Envelope {
