@@ -70,6 +70,23 @@ fn a_witness_is_judged_by_its_own_rows() {
     assert!(text(&checked).contains("1 non-robust"), "{}", text(&checked));
 }
 
+/// Without flips the margin is 0, and one flip takes it below: the search for margins below minus the error found that
+/// flip, the row kept the tie as its reason, and the run stopped with a contradiction.
+#[test]
+fn what_is_found_below_a_tie_takes_its_place() {
+    let (folder, scratch) = (folder("deployed_tie"), tempfile::tempdir().unwrap());
+    let [rows, proofs] = ["rows.jsonl", "proofs.jsonl"].map(|file| scratch.path().join(file));
+    let mut arguments = vec!["certify", "g.npz", "m.safetensors", "-Q", "1", "-q", "2", "--nodes", "0"];
+    arguments.extend(["--class", "labels", "--deployed", "float32"]);
+    arguments.extend(["--out", rows.to_str().unwrap(), "--proofs", proofs.to_str().unwrap()]);
+    let certified = gcnproof(&folder, &arguments);
+    assert!(certified.status.success(), "{}", text(&certified));
+    let row = &lines(&rows)[0];
+    assert_eq!((&row["verdict"], &row["reason"]), (&"non_robust".into(), &"witness".into()), "{row}");
+    assert_eq!(row["witness"], serde_json::json!([[0, 3]]));
+    assert_eq!(row["deployed"], "non_robust");
+}
+
 /// The usual error of a polynomial depends on the longest row of the graph, which a part does not have: rows differed
 /// from the whole run's, and the proofs of parts could not be joined.
 #[test]
