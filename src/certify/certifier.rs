@@ -100,6 +100,10 @@ impl CertifierBuilder {
     /// Does all the work that does not depend on a target.
     pub fn build(self) -> Certifier {
         let prepared = Arc::new(Prepared::new(self.problem));
+        // Error bounds are made of all nodes at once: those of the nodes that a few targets depend on will not do.
+        if self.settings.deployed.is_some() {
+            prepared.unperturbed();
+        }
         let ranges = RangeProblem::of(prepared.problem());
         Certifier { prepared, settings: self.settings, ranges, errors: Arc::default(), still: Arc::default() }
     }

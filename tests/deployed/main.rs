@@ -20,7 +20,7 @@ use gcnproof::internals::problem::network::{Layer, Term};
 use gcnproof::nalgebra::DMatrix;
 use gcnproof::{
     Budget, Certifier, DeployedVerdict, Effort, Execution, Flip, Graph, Limits, Network, NodeResult, Operator, Problem,
-    Verdict,
+    Verdict, radii,
 };
 use gcnproof_verify::random::Stream;
 use rayon::prelude::*;
@@ -248,6 +248,29 @@ fn a_class_that_depends_on_rounding_alone_is_said_to() {
         })
         .collect();
     assert_eq!(classes.len(), 2, "executions disagree about the class");
+}
+
+/// Of a graph with so many hidden units only those that a few targets depend on are kept at a time. Error bounds are made
+/// of all nodes.
+#[test]
+fn few_targets_of_a_large_graph_have_the_errors_of_all() {
+    let (nodes, hidden) = (70_000, 64);
+    let rows: Vec<Vec<usize>> = (0..nodes).map(|node| vec![node % 2]).collect();
+    let graph = Graph::from_lists(&[], &rows, 2).unwrap();
+    let term = |rows: usize, columns: usize| Term {
+        operator: Operator::Identity,
+        weight: DMatrix::from_fn(rows, columns, |i, j| ((3 * i + 5 * j) % 7) as f64 - 2.0),
+    };
+    let layer = |term: Term, outputs: usize| Layer::of_terms(&graph, &[term], &vec![0.0; outputs], Vec::new()).unwrap();
+    let network = Network::new(vec![layer(term(2, hidden), hidden), layer(term(hidden, 2), 2)]).unwrap();
+    let problem = Problem::new(graph.clone(), network, Budget::uniform(&graph, 1, 1)).unwrap();
+    let certifier = certifier(&problem, Execution::FLOAT32);
+    let few: Vec<_> = radii(&certifier, &[1, 69_998], 2, || false, |_, _| {}).unwrap().into_values().collect();
+    let all: Vec<_> = [1, 69_998].map(|node| certifier.one(node).unwrap()).into();
+    for (radius, result) in few.iter().zip(&all) {
+        assert_eq!(radius.predicted, result.predicted);
+        assert!(result.deployed.as_ref().unwrap().errors.iter().all(|error| error.is_finite()));
+    }
 }
 
 #[test]
