@@ -20,8 +20,7 @@ impl<'a> Nested<'a> {
         Ok(above)
     }
 
-    /// Rule 1 for what flips pay towards a bend, at most the level each; and a number not below any change towards
-    /// zero.
+    /// Rule 1 for what flips pay towards a bend, at most the level each; and a number not below any change to zero.
     fn paid(&self, bend: &Bend) -> Result<(Dyadic, Dyadic), Reason> {
         let (free, prices, hints) = (self.free, &bend.stated.prices, ExactHints::default());
         let lines = self.towards_zero(bend);

@@ -127,8 +127,7 @@ impl Menu {
     /// `max(0, max_k (factor·L(k) − price·k))` of the flips beyond those that must be made.
     fn beyond(&self, factor: &Dyadic, price: &Dyadic) -> Dyadic {
         let at = |corner: &Corner| &(factor * &corner.loss) - &(price * &Dyadic::from(corner.flips));
-        // Rates are rounded down, so that the best corner is not before these; from there on the function rises up to
-        // it.
+        // Rates are rounded down, so that the best corner is not before these; from there on the function rises.
         let sure = self.corners.iter().take_while(|corner| &corner.rate * factor > *price).count();
         let mut best = sure.checked_sub(1).map_or(Dyadic::ZERO, |last| at(&self.corners[last]));
         for corner in &self.corners[sure..] {
@@ -289,8 +288,7 @@ impl Free<'_> {
     }
 
     /// Rule 1 for whole rows: no admissible set of free flips loses more. Without prices the best one is taken, about.
-    /// With `reach`, rows in which flips must be made may also be left as they are: what these flips take of the budget
-    /// is taken all the same.
+    /// With `reach`, rows in which flips must be made may be left as they are: what these take of the budget is taken.
     pub fn rows_lose(&self, parts: &[Part], prices: &ExactPrices, reach: bool) -> Dyadic {
         let chosen = prices.are_unstated().then(|| ExactPrices { every: self.best(parts, reach), nodes: Vec::new() });
         let prices = chosen.as_ref().unwrap_or(prices);

@@ -478,6 +478,6 @@ mod tests {
             });
             assert!(looked.is_ok());
         }
-        assert!(sets > 50_000 && close > 1_000, "{close} of {sets} bounds are tight");
+        assert!(sets > 25_000 && close > 1_000, "{close} of {sets} bounds are tight");
     }
 }
