@@ -192,7 +192,7 @@ fn inserted_edges_are_not_called_removed() {
         out
     };
     let changes = |page: &str| -> Vec<u64> {
-        let data = page.split("smallest attack known\",\"values\":").nth(1).expect("a column of attacks");
+        let data = page.split("\"kind\":\"attack\",\"values\":").nth(1).expect("a column of attacks");
         let lists: Vec<serde_json::Value> =
             serde_json::Deserializer::from_str(data).into_iter().next().unwrap().unwrap();
         let edges =
@@ -235,7 +235,7 @@ fn both_attackers_at_once_are_reported_and_summed_up() {
     }
     let told = gcnproof(&["summary", &out]);
     assert!(told.status.success(), "{}", message(&told));
-    assert!(text(&told.stdout).contains("robust") && text(&told.stdout).contains("--edges remove -E 1"));
+    assert!(text(&told.stdout).contains("robust") && text(&told.stdout).contains("--edges remove -Q 2 -q 1 -E 1"));
 }
 
 #[test]
