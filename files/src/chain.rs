@@ -8,7 +8,7 @@ use crate::{DenseMatrix, Described, DescribedLayer, DescribedTerm, LayerFile, Pl
 
 /// What a term reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum TermSource {
     /// The attributes.
     Attributes,
     /// A layer, by its place.
@@ -18,7 +18,7 @@ pub(crate) enum Source {
 /// A term as described.
 #[derive(Debug)]
 pub(crate) struct Term {
-    pub source: Source,
+    pub source: TermSource,
     pub operator: String,
     pub weight: DenseMatrix,
     pub weight_name: String,
@@ -53,8 +53,8 @@ impl Term {
     /// The term as described: its operator among those of the chain's layer, and where its weights stand.
     fn described(&mut self, operator: usize, weight: Place) -> DescribedTerm {
         let source = match self.source {
-            Source::Attributes => None,
-            Source::Layer(at) => Some(at),
+            TermSource::Attributes => None,
+            TermSource::Layer(at) => Some(at),
         };
         DescribedTerm { source, operator, weight, magnitude: self.magnitude.take(), roundings: self.roundings }
     }
@@ -83,7 +83,7 @@ const LARGEST_CHAIN: usize = 1 << 26;
 /// Does every layer read the one before it and nothing else?
 fn is_chain(layers: &[Layer]) -> bool {
     layers.iter().enumerate().all(|(at, layer)| {
-        let before = at.checked_sub(1).map_or(Source::Attributes, Source::Layer);
+        let before = at.checked_sub(1).map_or(TermSource::Attributes, TermSource::Layer);
         layer.terms.iter().all(|term| term.source == before)
     })
 }
@@ -149,12 +149,12 @@ pub(crate) fn chain(mut layers: Vec<Layer>) -> Result<Chained, String> {
     let mut depth = vec![1usize; layers.len()];
     for (at, layer) in layers.iter().enumerate() {
         for term in &layer.terms {
-            if let Source::Layer(source) = term.source {
+            if let TermSource::Layer(source) = term.source {
                 depth[at] = depth[at].max(depth[source] + 1);
             }
         }
     }
-    let attributes = layers.iter().flat_map(|layer| &layer.terms).find(|term| term.source == Source::Attributes);
+    let attributes = layers.iter().flat_map(|layer| &layer.terms).find(|term| term.source == TermSource::Attributes);
     let Some(attributes) = attributes.map(|term| term.weight.rows) else { return Err("no layer reads x".into()) };
     let last = depth[layers.len() - 1];
     // The blocks of each link: its own layers, and what is needed further up.
@@ -167,13 +167,13 @@ pub(crate) fn chain(mut layers: Vec<Layer>) -> Result<Chained, String> {
         // Does a layer further up read it?
         let read = |block: Block| {
             layers.iter().enumerate().filter(|&(at, _)| depth[at] > link).any(|(at, layer)| match block {
-                Block::Layer(of) => layer.terms.iter().any(|term| term.source == Source::Layer(of)),
+                Block::Layer(of) => layer.terms.iter().any(|term| term.source == TermSource::Layer(of)),
                 Block::Sent(of, _) => at == of,
             })
         };
         let carried = (0..layers.len()).filter(|&at| depth[at] < link).map(Block::Layer).filter(|&block| read(block));
         let sent = layers.iter().enumerate().flat_map(|(at, layer)| {
-            let terms = layer.terms.iter().enumerate().filter(|term| term.1.source == Source::Attributes);
+            let terms = layer.terms.iter().enumerate().filter(|term| term.1.source == TermSource::Attributes);
             terms.map(move |(term, _)| Block::Sent(at, term))
         });
         own.chain(carried).chain(sent.filter(|&block| read(block))).collect()
@@ -234,13 +234,13 @@ pub(crate) fn chain(mut layers: Vec<Layer>) -> Result<Chained, String> {
                     for (term, of) in layer.terms.iter().enumerate() {
                         let stands = &mut places[at][term];
                         match of.source {
-                            Source::Attributes if link == 1 => *stands = put(&of.operator, 0, to, &of.weight),
+                            TermSource::Attributes if link == 1 => *stands = put(&of.operator, 0, to, &of.weight),
                             // The weights stand in the first link already.
-                            Source::Attributes => {
+                            TermSource::Attributes => {
                                 let sent = place(Block::Sent(at, term));
                                 stands.0 = put(&of.operator, sent, to, &identity(of.weight.columns)).0;
                             }
-                            Source::Layer(source) => {
+                            TermSource::Layer(source) => {
                                 *stands = put(&of.operator, place(Block::Layer(source)), to, &of.weight);
                             }
                         }

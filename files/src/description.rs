@@ -7,7 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::chain::{self, Layer, Source, Term};
+use crate::chain::{self, Layer, Term, TermSource};
 use crate::operators::{Operators, wrong};
 use crate::tensors::{Tensor, Tensors};
 use crate::{DenseMatrix, Described, FileError, LayerFile, Precision, SparseMatrix, levels};
@@ -167,15 +167,15 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
         let mut terms = Vec::new();
         for term in &layer.terms {
             let source = match term.from.as_str() {
-                "x" => Source::Attributes,
+                "x" => TermSource::Attributes,
                 name => {
                     let place = order.iter().position(|&of| described.layers[of].name == name);
-                    Source::Layer(place.unwrap_or_default())
+                    TermSource::Layer(place.unwrap_or_default())
                 }
             };
             let inputs = match source {
-                Source::Attributes => None,
-                Source::Layer(place) => Some(layers[place].outputs),
+                TermSource::Attributes => None,
+                TermSource::Layer(place) => Some(layers[place].outputs),
             };
             let weight = match &term.weight {
                 Some(name) => {
@@ -225,7 +225,7 @@ pub(crate) fn read(file: &str, text: &str, tensors: &mut Tensors) -> Result<Said
                 format!("its terms have {outputs} and {} outputs: they cannot be added", other.weight.columns);
             return Err(wrong(file, &entry, problem));
         }
-        let attributes = |term: &&Term| term.source == Source::Attributes;
+        let attributes = |term: &&Term| term.source == TermSource::Attributes;
         let mut taken = layers.iter().flat_map(|layer| &layer.terms).chain(&terms).filter(attributes);
         let first = taken.next().map(|term| term.weight.rows);
         if let Some(other) = taken.find(|term| Some(term.weight.rows) != first) {

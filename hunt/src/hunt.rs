@@ -74,7 +74,7 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
             || settings.problems.is_some_and(|limit| counts.all_problems() >= limit)
     };
     let work = || {
-        let _done = Done(&working);
+        let _done = CaseDone(&working);
         while !over() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if settings.only.is_some_and(|only| number != only) {
@@ -165,9 +165,9 @@ fn area_of(settings: &Settings, number: u64) -> Area {
 }
 
 /// Says that a thread is done, even if it panics.
-struct Done<'a>(&'a AtomicU64);
+struct CaseDone<'a>(&'a AtomicU64);
 
-impl Drop for Done<'_> {
+impl Drop for CaseDone<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -47,21 +47,21 @@ pub struct Network<N> {
     /// The exponent of the logits.
     pub exponent: i32,
     /// What is read of the attributes.
-    pub rows: Rows,
+    pub rows: RowScale,
 }
 
 /// What is read of rows of attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
+pub struct RowScale {
     pub normalisation: Normalisation,
     /// The exponent at which entries are integers.
     pub exponent: i32,
 }
 
-impl Rows {
+impl RowScale {
     /// In floats.
-    pub fn of(case: &Case) -> Rows {
-        Rows { normalisation: case.graph.normalisation, exponent: 0 }
+    pub fn of(case: &Case) -> RowScale {
+        RowScale { normalisation: case.graph.normalisation, exponent: 0 }
     }
 
     /// The exponent at which all entries of rows with so many attributes are integers.
@@ -387,7 +387,7 @@ impl Network<f64> {
             linear: vec![at == last; layer.weight.columns],
             outputs: layer.weight.columns,
         });
-        Network { layers: layers.collect(), exponent: 0, rows: Rows::of(case) }
+        Network { layers: layers.collect(), exponent: 0, rows: RowScale::of(case) }
     }
 
     /// A bound of every logit of a component if all numbers were taken without their signs: the scale of rounding

@@ -1,7 +1,7 @@
 //! At which exponents all numbers of a network are integers, and how large these get.
 
 use crate::exact::{Number, least_exponent, parts};
-use crate::network::{Network, NumericLayer, NumericTerm, Rows, Source};
+use crate::network::{Network, NumericLayer, NumericTerm, RowScale, Source};
 
 /// The exponents of one layer.
 pub struct LayerScale {
@@ -110,7 +110,7 @@ impl Network<f64> {
         Network {
             layers: layers.collect(),
             exponent: scale.layers.last().map_or(0, |last| last.result),
-            rows: Rows { exponent: scale.attributes, ..self.rows },
+            rows: RowScale { exponent: scale.attributes, ..self.rows },
         }
     }
 }

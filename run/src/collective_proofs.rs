@@ -12,7 +12,7 @@ use miette::{IntoDiagnostic, Result, WrapErr};
 use super::proofs::not_understood;
 
 /// Where proofs go, and what they are about.
-pub struct Proofs<'a> {
+pub struct CollectiveFiles<'a> {
     pub folder: Folder,
     pub graph: &'a Graph,
     pub network: &'a Network,
@@ -52,7 +52,7 @@ impl Folder {
     }
 }
 
-impl Proofs<'_> {
+impl CollectiveFiles<'_> {
     /// Finds a bound that can be proved and an attack, and writes the proof, which the checker has accepted. Nothing if
     /// the run is stopped.
     pub fn prove(

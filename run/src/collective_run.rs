@@ -18,7 +18,7 @@ use gcnproof_results::record::description::{
 use miette::{Result, miette};
 
 use super::budgets::Budgets;
-use super::collective_proofs::{Folder, Proofs};
+use super::collective_proofs::{CollectiveFiles, Folder};
 use super::effort::limit_words;
 use super::flips::nothing_to_attack;
 use super::known_radii::KnownRadii;
@@ -153,7 +153,7 @@ impl Question<'_> {
         &self,
         certifier: &Certifier,
         found: Vec<Base>,
-        proofs: Option<&Proofs>,
+        proofs: Option<&CollectiveFiles>,
         open: &[u64],
         done: &(dyn Fn(CollectiveRecord) + Sync),
     ) -> Result<()> {
@@ -237,7 +237,7 @@ impl Question<'_> {
     }
 
     /// Sees whether proofs can go to a folder, which is made when all else is ready.
-    fn open_proofs(&self, folder: &Path) -> Result<Proofs<'_>> {
+    fn open_proofs(&self, folder: &Path) -> Result<CollectiveFiles<'_>> {
         let folder = Folder::new(folder);
         check_no_file(&folder.path)?;
         let files: Vec<PathBuf> = self.budgets.numbers().iter().map(|&q| folder.file_of(q)).collect();
@@ -255,7 +255,7 @@ impl Question<'_> {
                 there.display()
             ));
         }
-        Ok(Proofs {
+        Ok(CollectiveFiles {
             folder,
             graph: self.graph,
             network: self.network,

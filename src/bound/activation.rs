@@ -62,9 +62,9 @@ impl LargestChanges {
 /// Lists of largest changes that are not in use. They are large, and the system would have to clear new memory for
 /// those of each unit.
 #[derive(Clone, Debug, Default)]
-struct Buffers(Arc<Mutex<Vec<LargestChanges>>>);
+struct ChangeBuffers(Arc<Mutex<Vec<LargestChanges>>>);
 
-impl Buffers {
+impl ChangeBuffers {
     fn take(&self) -> LargestChanges {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop().unwrap_or_default()
     }
@@ -367,7 +367,7 @@ fn largest_changes(
 #[derive(Clone, Debug)]
 pub struct Columns {
     units: Vec<WeightColumn>,
-    buffers: Buffers,
+    buffers: ChangeBuffers,
 }
 
 /// One column of a `W_k(1)`: what every attribute weighs in one unit.
@@ -391,7 +391,7 @@ impl Columns {
             order.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]));
             WeightColumn { weights, order }
         });
-        Columns { units: units.collect(), buffers: Buffers::default() }
+        Columns { units: units.collect(), buffers: ChangeBuffers::default() }
     }
 
     fn unit(&self, unit: usize) -> &WeightColumn {

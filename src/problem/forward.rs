@@ -67,7 +67,7 @@ struct SentRows {
 }
 
 /// Sums of one row, their sizes, and their errors or those that they inherit.
-struct Sums<'a> {
+struct RowTotals<'a> {
     value: &'a mut [f64],
     magnitude: &'a mut [f64],
     error: &'a mut [f64],
@@ -107,12 +107,12 @@ pub fn forward_logits(graph: &Graph, network: &Network) -> Representation {
         let buffers = || (vec![0.0; few], vec![0.0; few], vec![0.0; few]);
         rows.for_each_init(buffers, |(value, error, size), (m, ((sent, magnitude), inherited))| {
             error.fill(0.0);
-            let sums = Sums { value: &mut *value, magnitude: size, error: &mut *error };
+            let sums = RowTotals { value: &mut *value, magnitude: size, error: &mut *error };
             pass_row(first, &of_attributes, m, units.clone(), |n| attribute_roundings(graph, n), sums);
             for k in 0..terms {
                 let of_term = k * width..(k + 1) * width;
                 let (value_to, magnitude_to) = (&mut sent[of_term.clone()], &mut magnitude[of_term.clone()]);
-                let sums = Sums { value: value_to, magnitude: magnitude_to, error: &mut inherited[of_term] };
+                let sums = RowTotals { value: value_to, magnitude: magnitude_to, error: &mut inherited[of_term] };
                 send_row(value, error, start, first, k, last, sums);
             }
         });
@@ -190,7 +190,7 @@ fn send_hidden(previous: &Representation, below: &Layer, layer: &Layer) -> SentR
             below,
             at % terms,
             layer,
-            Sums { value, magnitude, error: inherited },
+            RowTotals { value, magnitude, error: inherited },
         );
     });
     sent
@@ -204,7 +204,7 @@ fn send_row(
     below: &Layer,
     term: usize,
     layer: &Layer,
-    Sums { value, magnitude, error }: Sums,
+    RowTotals { value, magnitude, error }: RowTotals,
 ) {
     let first = term * layer.inputs();
     for (i, (&z, &e)) in (start..).zip(values.iter().zip(errors)) {
@@ -239,7 +239,7 @@ fn pass_to(
         || vec![0.0; width],
         |magnitude, (m, (value, error))| {
             let m = nodes.map_or(m, |nodes| nodes[m] as usize);
-            pass_row(layer, sent, m, 0..width, &terms, Sums { value, magnitude, error });
+            pass_row(layer, sent, m, 0..width, &terms, RowTotals { value, magnitude, error });
         },
     );
     result
@@ -252,7 +252,7 @@ fn pass_row(
     m: usize,
     units: Range<usize>,
     terms: impl Fn(usize) -> usize,
-    Sums { value, magnitude, error }: Sums,
+    RowTotals { value, magnitude, error }: RowTotals,
 ) {
     let (width, count) = (units.len(), layer.passing.terms());
     let bias = &layer.bias.row(m)[units];

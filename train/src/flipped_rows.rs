@@ -15,7 +15,7 @@ use super::top_flips::{Candidate, Entry, Look, Pick, Side, Unit, keep_best};
 
 /// What the flips of a node surely gain, each of as many as it may make, and what none of them gains more than.
 #[derive(Clone, Copy, Default)]
-struct Gains {
+struct EntryGains {
     surely: f64,
     at_most: f64,
 }
@@ -24,14 +24,14 @@ struct Gains {
 struct UnitTerm<'a> {
     weights: Unit<'a>,
     looks: Vec<Look>,
-    gains: [Vec<Gains>; 2],
+    gains: [Vec<EntryGains>; 2],
 }
 
 impl<'a> UnitTerm<'a> {
     fn new(weights: Unit<'a>, reach: &ReceptiveField, rows: &Rows) -> UnitTerm<'a> {
         let looks: Vec<Look> = reach.nodes(1).iter().map(|&n| weights.look(n as usize)).collect();
         let gains = [Side::Rise, Side::Fall].map(|side| {
-            let gain = |(&look, &capacity)| Gains {
+            let gain = |(&look, &capacity)| EntryGains {
                 surely: weights.surely(side, look, capacity),
                 at_most: weights.at_most(side, look),
             };
@@ -48,9 +48,9 @@ impl<'a> UnitTerm<'a> {
 
     /// The gains of a node's flips through an entry.
     #[inline]
-    fn gains(&self, node: u32, value: f64, rising: bool) -> Gains {
-        let Gains { surely, at_most } = self.gains[Self::side(value, rising) as usize][node as usize];
-        Gains { surely: value.abs() * surely, at_most: value.abs() * at_most }
+    fn gains(&self, node: u32, value: f64, rising: bool) -> EntryGains {
+        let EntryGains { surely, at_most } = self.gains[Self::side(value, rising) as usize][node as usize];
+        EntryGains { surely: value.abs() * surely, at_most: value.abs() * at_most }
     }
 }
 
@@ -88,14 +88,15 @@ impl UnitTerms<'_> {
 
     /// The gains of a node's flips through the entries of all terms.
     #[inline]
-    fn gains(&self, node: u32, entries: &[f64], rising: bool) -> Gains {
-        let of = |k: usize| self.terms[k].as_ref().map_or(Gains::default(), |t| t.gains(node, entries[k], rising));
+    fn gains(&self, node: u32, entries: &[f64], rising: bool) -> EntryGains {
+        let of = |k: usize| self.terms[k].as_ref().map_or(EntryGains::default(), |t| t.gains(node, entries[k], rising));
         match self.reached(entries) {
-            Reached::None => Gains::default(),
+            Reached::None => EntryGains::default(),
             Reached::One(k) => of(k),
-            Reached::Several => {
-                Gains { surely: 0.0, at_most: (0..entries.len()).map(|k| of(k).at_most).sum::<f64>() * (1.0 + 1e-9) }
-            }
+            Reached::Several => EntryGains {
+                surely: 0.0,
+                at_most: (0..entries.len()).map(|k| of(k).at_most).sum::<f64>() * (1.0 + 1e-9),
+            },
         }
     }
 
@@ -169,7 +170,7 @@ pub(crate) fn unit_bounds(first: &FirstHidden, unit: usize) -> UnitBounds {
         live.then(|| UnitTerm::new(Unit::new(column, budget, graph.attributes()), reach, rows))
     };
     let unit_terms = UnitTerms { terms: (0..layer.passing.terms()).map(term).collect(), graph, budget };
-    let (mut best, mut gains, mut sure): (Vec<Candidate>, Vec<Gains>, Vec<f64>) = Default::default();
+    let (mut best, mut gains, mut sure): (Vec<Candidate>, Vec<EntryGains>, Vec<f64>) = Default::default();
     first.bounds(unit, |asked, picks| {
         let gains_of = |entry: u32| unit_terms.gains(rows.node(entry), rows.entries(entry), asked.rising);
         gains.clear();

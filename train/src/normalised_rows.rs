@@ -123,7 +123,7 @@ impl RowMenu {
 }
 
 /// A step of a row's menu: what it gains, and which entry of the asked row it belongs to.
-struct Step {
+struct MenuStep {
     gain: f64,
     at: usize,
 }
@@ -153,7 +153,7 @@ pub(crate) fn unit_bounds(first: &FirstHidden, unit: usize) -> UnitBounds {
     let single = |entry: u32, k: usize, rising: bool| {
         &alone[k][usize::from((rows.entries(entry)[k] > 0.0) != rising)][rows.node(entry) as usize]
     };
-    let (mut steps, mut made): (Vec<Step>, Vec<usize>) = Default::default();
+    let (mut steps, mut made): (Vec<MenuStep>, Vec<usize>) = Default::default();
     first.bounds(unit, |Asked { row, rising }, picks| {
         let direction = if rising { 1.0 } else { -1.0 };
         let mut met: Vec<Option<RowMenu>> = Vec::new();
@@ -163,7 +163,7 @@ pub(crate) fn unit_bounds(first: &FirstHidden, unit: usize) -> UnitBounds {
             let mut used = (0..terms).filter(|&k| entries[k] != 0.0);
             let (first, more) = (used.next(), used.next().is_some());
             let mut push = |menu: &RowMenu, size: f64| {
-                steps.extend(menu.steps.iter().take(budget.global()).map(|step| Step { gain: size * step, at }));
+                steps.extend(menu.steps.iter().take(budget.global()).map(|step| MenuStep { gain: size * step, at }));
             };
             match first {
                 Some(_) if more => {

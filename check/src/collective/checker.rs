@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::ONE;
-use super::component::{Part, components};
+use super::component::{ComponentPart, components};
 use super::limit::{Deferred, limits};
 use super::line::{CollectiveClaim, CollectiveHeader, CollectiveProof, MOST_SHARES, Share};
 use super::statement::CollectiveStatement;
@@ -236,8 +236,8 @@ impl<'a> CollectiveChecker<'a> {
     }
 
     /// The components of the graph, with what their nodes lack in shares.
-    fn parts(&self, verdicts: &[Option<Verdict>]) -> Vec<Part> {
-        let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
+    fn parts(&self, verdicts: &[Option<Verdict>]) -> Vec<ComponentPart> {
+        let mut parts: BTreeMap<u32, ComponentPart> = BTreeMap::new();
         let of = components(&self.statement.nodes.network);
         for (node, &component) in (0u32..).zip(&of) {
             parts.entry(component).or_default().nodes.push(node);

@@ -10,7 +10,7 @@ const MOST: usize = 2_000_000_000;
 
 /// A component: what follows from the share lines of its nodes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct ComponentPart {
     /// All its nodes.
     pub(super) nodes: Vec<u32>,
     /// How many of its predictions count and may be broken.
@@ -21,7 +21,7 @@ pub(super) struct Part {
     pub(super) room: usize,
 }
 
-impl Part {
+impl ComponentPart {
     /// The smallest numbers of flips with which 1, 2, … of its predictions may be broken, as far as `most` flips reach.
     /// `above` is what flips are worth beyond the price, falling; all others are worth the price at most.
     pub(super) fn needed(&self, above: &[u64], price: u64, most: usize) -> Vec<usize> {
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_component_counts_whole_nodes() {
         let unit = 1u64 << 48;
-        let part = Part { nodes: vec![0, 1], counted: 2, missing: u128::from(unit / 4), room: 4 };
+        let part = ComponentPart { nodes: vec![0, 1], counted: 2, missing: u128::from(unit / 4), room: 4 };
         let worths = [unit, unit, unit / 2, unit / 2];
         assert_eq!(part.needed(&worths, 0, 9), [1, 2]);
         assert_eq!(part.needed(&worths, 0, 1), [1]);
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(part.needed(&worths[2..], unit / 4, 9), [2]);
         assert_eq!(part.needed(&worths[2..], unit / 2, 9), [2, 4]);
         assert_eq!(part.needed(&[], unit, 1), [1]);
-        let all = Part { missing: u128::from(unit) * 3, ..part };
+        let all = ComponentPart { missing: u128::from(unit) * 3, ..part };
         assert_eq!(all.needed(&[], 0, 0), [0, 0]);
         assert_eq!(most(&[vec![2], vec![1], vec![0]], 3).unwrap(), 3);
         assert_eq!(most(&[vec![2], vec![1], vec![0]], 2).unwrap(), 2);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::ONE;
-use super::component::Part;
+use super::component::ComponentPart;
 use super::line::{CollectiveClaim, Share};
 use super::size::FlipSizes;
 use super::weights::Weights;
@@ -100,9 +100,9 @@ impl Worth {
         other: &Worth,
         price: u64,
         budget: &Budget,
-        parts: Vec<Part>,
+        parts: Vec<ComponentPart>,
     ) -> Result<u64, Reason> {
-        let limited = |mut part: Part| {
+        let limited = |mut part: ComponentPart| {
             let mut above = Vec::new();
             for &node in &part.nodes {
                 let (row, other) = (self.row(node as usize), other.row(node as usize));

@@ -5,7 +5,7 @@ use crate::statement::Decided;
 
 /// `L(1)`, `L(2)`, … of a row, from above; none where no such number of flips can be made.
 #[derive(Clone, Debug)]
-pub(crate) struct Menu(Vec<Option<Up>>);
+pub(crate) struct FloatMenu(Vec<Option<Up>>);
 
 /// What single flips of a row lose, and what it loses as a whole, from above.
 pub(super) struct RowFlips {
@@ -22,7 +22,7 @@ pub(super) struct RowFlips {
 /// A row, and the size of what its menu is multiplied by.
 pub(super) struct MenuPart<'a> {
     pub(super) factor: Stored,
-    pub(super) menu: &'a Menu,
+    pub(super) menu: &'a FloatMenu,
     /// Flips that may be made in the row.
     pub(super) left: usize,
     /// Flips that must be made in it, which cost nothing more.
@@ -31,10 +31,10 @@ pub(super) struct MenuPart<'a> {
     pub(super) forced: bool,
 }
 
-impl Menu {
+impl FloatMenu {
     /// Of a row with `own` attributes, for up to `most` flips: the largest `|σ' − σ°|·f(±B) + σ'·(sums of the
     /// largest)`.
-    pub(super) fn new(own: usize, flips: &RowFlips, most: usize, scale: impl Fn(usize) -> Stored) -> Menu {
+    pub(super) fn new(own: usize, flips: &RowFlips, most: usize, scale: impl Fn(usize) -> Stored) -> FloatMenu {
         let RowFlips { additions, removals, whole, limits } = flips;
         let sums = |list: &[Up]| {
             let mut sums = vec![Up::ZERO];
@@ -65,7 +65,7 @@ impl Menu {
             });
             losses.reduce(Up::most)
         };
-        Menu((1..=most.min(additions.len() + removals.len())).map(exactly).collect())
+        FloatMenu((1..=most.min(additions.len() + removals.len())).map(exactly).collect())
     }
 }
 

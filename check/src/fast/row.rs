@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::menu::{Menu, MenuPart, lost_by_rows};
+use super::menu::{FloatMenu, MenuPart, lost_by_rows};
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use crate::number::{Down, Interval, Rough, Stored, Sums, Up};
@@ -245,7 +245,7 @@ pub(crate) struct Rows<'a> {
     rows: Vec<OnceLock<Arc<NodeUnits>>>,
     gains: Vec<OnceLock<Arc<Gains<Stored>>>>,
     /// Of normalised rows: menus for rises and falls of each column of what they send.
-    menus: Vec<OnceLock<Arc<Vec<[Menu; 2]>>>>,
+    menus: Vec<OnceLock<Arc<Vec<[FloatMenu; 2]>>>>,
 }
 
 /// Gains are remembered while all of them together are no more than so many numbers.
@@ -351,7 +351,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn menus(&self, n: u32, decided: &Decided) -> Arc<Vec<[Menu; 2]>> {
+    fn menus(&self, n: u32, decided: &Decided) -> Arc<Vec<[FloatMenu; 2]>> {
         match self.menus.get(n as usize) {
             Some(known) if decided.fixed_in(n).next().is_none() && decided.row_limits(n).is_none() => {
                 known.get_or_init(|| Arc::new(self.column_menus(n, &Decided::default()))).clone()

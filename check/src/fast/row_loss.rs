@@ -1,7 +1,7 @@
 //! Rule 6 for normalised rows, in floats.
 
 use super::loss::FastLosses;
-use super::menu::{Menu, MenuPart, RowFlips, largest, limits, lost_by_rows};
+use super::menu::{FloatMenu, MenuPart, RowFlips, largest, limits, lost_by_rows};
 use super::row::Rows;
 use crate::number::{Interval, RowSlopes, Stored, Up, step};
 
@@ -31,7 +31,7 @@ impl FastLosses<'_> {
             let (removals, limits) = (largest(removals.collect(), row.left), limits(self.decided, row.node));
             let flips = RowFlips { additions, removals, whole, limits };
             step(ROW + 4 * ((flips.additions.len() + 1) * (flips.removals.len() + 1)) as u64);
-            let menu = Menu::new(own, &flips, row.left, |count| self.network.exact.entry(count));
+            let menu = FloatMenu::new(own, &flips, row.left, |count| self.network.exact.entry(count));
             menus.push((menu, self.decided.least(row.node)));
         }
         let parts = menus.iter().map(|(menu, reserved)| {

@@ -1,14 +1,14 @@
 //! The menus of normalised rows for what they send: how far flips of a row move a column of it, or a unit that several
 //! terms reach.
 
-use super::menu::{Menu, RowFlips, largest, limits};
+use super::menu::{FloatMenu, RowFlips, largest, limits};
 use super::row::Rows;
 use crate::number::{Interval, Stored, Sums, Up};
 use crate::statement::{Decided, Link};
 
 impl Rows<'_> {
     /// The menus of a row for rises, then falls, of each column of what it sends.
-    pub(super) fn column_menus(&self, n: u32, decided: &Decided) -> Vec<[Menu; 2]> {
+    pub(super) fn column_menus(&self, n: u32, decided: &Decided) -> Vec<[FloatMenu; 2]> {
         let (own, sums) = self.base(n, decided);
         let sums = sums.intervals();
         let menus = self.network.columns.iter().enumerate().map(|(column, weights)| {
@@ -25,7 +25,7 @@ impl Rows<'_> {
     }
 
     /// The same for the units of a node that the row reaches by several terms.
-    pub(super) fn unit_menus(&self, pair: &[Link], decided: &Decided) -> Vec<[Menu; 2]> {
+    pub(super) fn unit_menus(&self, pair: &[Link], decided: &Decided) -> Vec<[FloatMenu; 2]> {
         let (n, width) = (pair[0].at, self.network.width());
         let (own, sums) = self.base(n, decided);
         let along = pair.iter().map(|link| (link.entry, &sums, link.part(width).start));
@@ -59,7 +59,7 @@ impl Rows<'_> {
         sum: Interval,
         upward: bool,
         change: impl Fn(u32, bool) -> Up,
-    ) -> Menu {
+    ) -> FloatMenu {
         let left = decided.left(self.budget, n).unwrap_or(0);
         let present = self.network.exact.graph.attributes.row(n as usize);
         let free = |d: u32, is_present: bool| {
@@ -70,6 +70,6 @@ impl Rows<'_> {
         let removals = present.iter().filter(|&&d| free(d, true)).map(|&d| change(d, false)).collect();
         let whole = if upward { [sum.upper, (-sum).upper] } else { [(-sum).upper, sum.upper] };
         let flips = RowFlips { additions, removals: largest(removals, left), whole, limits: limits(decided, n) };
-        Menu::new(own, &flips, left, |count| self.network.exact.entry(count))
+        FloatMenu::new(own, &flips, left, |count| self.network.exact.entry(count))
     }
 }

@@ -29,7 +29,7 @@ pub struct JointChecker<'a> {
 
 /// One class against another at a node.
 #[derive(Clone, Copy)]
-struct Pair {
+struct JointPair {
     node: u32,
     classes: [u32; 2],
 }
@@ -89,7 +89,7 @@ impl<'a> JointChecker<'a> {
             if others.next() != Some(one.class) {
                 return Err(Reason::Classes(one.class).into());
             }
-            let pair = Pair { node: proof.id, classes: [proof.class, one.class] };
+            let pair = JointPair { node: proof.id, classes: [proof.class, one.class] };
             let mut path = ChangePath::new(&changes.network, &changes.budget);
             let judged = walk(&mut path, &one.tree, meter, |path, step| {
                 self.leaf(path, pair, flipped(step)?, meter, &mut |checker, tree, above| {
@@ -123,7 +123,7 @@ impl<'a> JointChecker<'a> {
                 return Err(Reason::Class(one.class));
             }
             let meter = self.work.line();
-            let pair = Pair { node: proof.id, classes: [proof.class, one.class] };
+            let pair = JointPair { node: proof.id, classes: [proof.class, one.class] };
             let mut path = ChangePath::new(&changes.network, &changes.budget);
             let mut written = Vec::new();
             walk(&mut path, &one.tree, &meter, |path, step| {
@@ -191,7 +191,7 @@ impl<'a> JointChecker<'a> {
     fn leaf(
         &self,
         path: &ChangePath,
-        pair: Pair,
+        pair: JointPair,
         leaf: &FlippedLeaf,
         meter: &Meter,
         judge: &mut JudgeFlips,
@@ -223,7 +223,7 @@ impl<'a> JointChecker<'a> {
         graph: &ChangedGraph,
         open: &[OpenChange],
         apart: &[Edge],
-        pair: Pair,
+        pair: JointPair,
         prices: Option<&CarriedPrices>,
         meter: &Meter,
     ) -> Result<Dyadic, Reason> {

@@ -4,7 +4,7 @@ use gcnproof_files::GraphFile;
 
 use crate::format::{BudgetStatement, Direction, Local, Number, RangeLimits, RangesStatement};
 use crate::number::{Dyadic, Interval, Stored};
-use crate::rounding::Changes;
+use crate::rounding::ChangeCounts;
 use crate::statement::{Decided, DescribedWeights, Network};
 use crate::verdict::Reason;
 
@@ -251,7 +251,7 @@ impl RangeBudget {
 }
 
 /// FORMAT-RANGES.md §6.
-impl Changes for RangeBudget {
+impl ChangeCounts for RangeBudget {
     /// A number is rounded to the format, and multiplied by a weight and by an entry of the operator.
     fn products(&self, _: &Network) -> usize {
         3

@@ -6,7 +6,7 @@ use crate::number::Dyadic;
 use crate::statement::{Budget, Decided, DescribedWeights, Network, attributes};
 
 /// An attacker who changes entries of the attributes.
-pub(crate) trait Changes {
+pub(crate) trait ChangeCounts {
     /// Roundings of a product that reads an attribute, beside those of its sums.
     fn products(&self, network: &Network) -> usize;
 
@@ -36,7 +36,7 @@ pub(crate) trait Changes {
     fn largest(&self, network: &Network) -> Dyadic;
 }
 
-impl Changes for Budget<'_> {
+impl ChangeCounts for Budget<'_> {
     fn products(&self, network: &Network) -> usize {
         // `1·w` and `a·1` are exact; a quotient may have to be rounded, and is multiplied twice.
         if network.is_normalised() { 3 } else { 1 }

@@ -8,7 +8,7 @@ mod usual;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) use changes::Changes;
+pub(crate) use changes::ChangeCounts;
 use gcnproof_files::{Described, DescribedLayer, DescribedTerm};
 use layer::{Facts, SummedRow};
 pub use usual::usual_error;
@@ -84,7 +84,7 @@ fn sum(numbers: impl Iterator<Item = Dyadic>) -> Dyadic {
     numbers.fold(Dyadic::ZERO, |sum, x| &sum + &x)
 }
 
-impl<'a, B: Changes> Rounding<'a, B> {
+impl<'a, B: ChangeCounts> Rounding<'a, B> {
     /// Refuses a header whose operator errors are not one number for each term, and a model that is not what it
     /// describes.
     pub fn new(network: &'a Network<'a>, budget: &'a B, deployed: &Deployed) -> Result<Rounding<'a, B>, Reason> {

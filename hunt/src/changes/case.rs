@@ -78,17 +78,17 @@ const READOUTS: [&str; 2] = ["pool-sum", "pool-mean"];
 
 /// What the rows of a unit are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rows {
+enum RowsOf {
     Nodes,
     Graphs,
 }
 
 /// What a rule makes of rows; nothing where they do not belong together.
-fn gives(rule: &str, read: Rows) -> Option<Rows> {
+fn gives(rule: &str, read: RowsOf) -> Option<RowsOf> {
     match (rule, read) {
         ("identity", read) => Some(read),
-        ("pool-sum" | "pool-mean", Rows::Nodes) => Some(Rows::Graphs),
-        (_, Rows::Nodes) => (!READOUTS.contains(&rule)).then_some(Rows::Nodes),
+        ("pool-sum" | "pool-mean", RowsOf::Nodes) => Some(RowsOf::Graphs),
+        (_, RowsOf::Nodes) => (!READOUTS.contains(&rule)).then_some(RowsOf::Nodes),
         _ => None,
     }
 }
@@ -154,16 +154,16 @@ pub fn generate(seed: u64, number_of: u64) -> ChangeCase {
     // Directed edges do not determine gcn-self: who sends may receive from nobody.
     let known: Vec<&'static str> = NAMES.into_iter().filter(|&name| !directed || name != "gcn-self").collect();
     let favourite = random.pick(&known);
-    let (mut below, mut readout) = (vec![Rows::Nodes; attributes], false);
+    let (mut below, mut readout) = (vec![RowsOf::Nodes; attributes], false);
     for layer in 0..depth {
         let outputs = if layer + 1 == depth { 2 + random.below(2) } else { 1 + random.below(3) };
         let terms = random.pick(&[1, 1, 2]);
         let mut names: Vec<&'static str> =
             (0..terms).map(|_| if random.percent(60) { favourite } else { random.pick(&known) }).collect();
         let last = layer + 1 == depth;
-        let mut given = vec![Rows::Nodes; outputs];
+        let mut given = vec![RowsOf::Nodes; outputs];
         if graph.batch.is_some() {
-            let pooled = below.contains(&Rows::Graphs);
+            let pooled = below.contains(&RowsOf::Graphs);
             if last && !readout || random.percent(40) {
                 names[0] = random.pick(&READOUTS);
                 readout = true;
@@ -173,9 +173,9 @@ pub fn generate(seed: u64, number_of: u64) -> ChangeCase {
             }
             given.fill_with(|| {
                 if last || pooled && random.percent(70) {
-                    Rows::Graphs
+                    RowsOf::Graphs
                 } else {
-                    random.pick(&[Rows::Nodes, Rows::Graphs])
+                    random.pick(&[RowsOf::Nodes, RowsOf::Graphs])
                 }
             });
         }

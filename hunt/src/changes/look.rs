@@ -44,7 +44,7 @@ pub fn budget(means: &Means, graph: &Graph) -> Result<EdgeBudget, String> {
 }
 
 /// What one look needs.
-struct Look<'a> {
+struct ChangeLook<'a> {
     case: &'a ChangeCase,
     /// The verified checker, where it is asked as well.
     verified: Option<&'a Path>,
@@ -59,7 +59,7 @@ const MOST_SETS: u64 = 500;
 pub fn look(case: &ChangeCase, verified: Option<&Path>, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
-    let mut look = Look { case, verified, counts, found: Vec::new() };
+    let mut look = ChangeLook { case, verified, counts, found: Vec::new() };
     match guard(|| look.certify(random)) {
         Ok(Ok(())) => {}
         Ok(Err(problem)) | Err(problem) => look.report(Kind::Crash, 0, problem, Value::Null),
@@ -67,7 +67,7 @@ pub fn look(case: &ChangeCase, verified: Option<&Path>, random: &mut Random, cou
     look.found
 }
 
-impl Look<'_> {
+impl ChangeLook<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String, proof: Value) {
         let text = format!("node {node}\n{proof}\n{:#?}\n", self.case);
         self.found.push(Record { area: Area::Changes, kind, message, files: Vec::new(), text });

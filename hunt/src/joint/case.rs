@@ -2,21 +2,13 @@
 
 use gcnproof_files::GraphFile;
 
-use crate::case::pattern;
+use crate::case::{Way, pattern};
 use crate::changes::case::{ChangeCase, Ends, generate as changes};
 use crate::changes::truth::{ChangeTruth, logits, sets, truths};
 use crate::random::Random;
 
 /// A node and an attribute.
 pub type Entry = (u32, u32);
-
-/// Which entries may be flipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    Both,
-    Add,
-    Remove,
-}
 
 /// What may be flipped.
 #[derive(Clone, Debug)]

@@ -13,19 +13,20 @@ use gcnproof_check::joint::{Checker, Statement};
 use serde_json::Value;
 
 use crate::area::Area;
+use crate::case::Way;
 use crate::changes::case::Ends;
 use crate::changes::look::budget;
 use crate::changes::truth::{ChangeTruth, admissible, permitted};
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::joint::case::{Entry, JointCase, Way};
-use crate::joint::proof::{Found, Second, Shown, tamper};
+use crate::joint::case::{Entry, JointCase};
+use crate::joint::proof::{JointFound, JointSecond, JointShown, tamper};
 use crate::present::both;
 use crate::random::Random;
 use crate::record::Record;
 use crate::tested::{How, guard, stopped};
 
 /// What one look needs.
-struct Look<'a> {
+struct JointLook<'a> {
     case: &'a JointCase,
     /// The verified checker, where it is asked as well.
     verified: Option<&'a Path>,
@@ -37,7 +38,7 @@ struct Look<'a> {
 pub fn look(case: &JointCase, verified: Option<&Path>, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
-    let mut look = Look { case, verified, counts, found: Vec::new() };
+    let mut look = JointLook { case, verified, counts, found: Vec::new() };
     match guard(|| look.certify(random)) {
         Ok(Ok(())) => {}
         Ok(Err(problem)) | Err(problem) => look.report(Kind::Crash, 0, problem),
@@ -57,7 +58,7 @@ fn flips(case: &JointCase, graph: &Graph) -> Result<Budget, String> {
     budget.freeze_attributes(graph, &frozen).map_err(|error| error.to_string())
 }
 
-impl Look<'_> {
+impl JointLook<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String) {
         let text = format!("node {node}\n{:#?}\n", self.case);
         self.found.push(Record { area: Area::Joint, kind, message, files: Vec::new(), text });
@@ -76,7 +77,7 @@ impl Look<'_> {
         let statement = Statement::new(&case.changes.graph, &case.changes.model, &header);
         let statement = statement.map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
-        let mut second = Second::start(self.verified, case, &header, self.counts)?;
+        let mut second = JointSecond::start(self.verified, case, &header, self.counts)?;
         let truths = case.truths();
         let mut lines: Vec<Value> = Vec::new();
         for (node, truth) in truths.iter().enumerate() {
@@ -131,8 +132,8 @@ impl Look<'_> {
             }
         }
         for _ in 0..3 {
-            let shown = Shown { case, header: &header, lines: &lines, own: &truths, verified: self.verified };
-            for Found { kind, node, message, line } in tamper(&shown, random, self.counts)? {
+            let shown = JointShown { case, header: &header, lines: &lines, own: &truths, verified: self.verified };
+            for JointFound { kind, node, message, line } in tamper(&shown, random, self.counts)? {
                 self.report(kind, node, format!("{message} {line}"));
             }
         }

@@ -8,15 +8,16 @@ use gcnproof_check::joint::{Checker, Statement};
 use gcnproof_check::{EdgeAnswer, JointJudge};
 use serde_json::{Value, json};
 
+use crate::case::Way;
 use crate::changes::truth::{ChangeTruth, sets};
 use crate::finding::{AreaCounts, Counts, Kind};
-use crate::joint::case::{JointCase, MOST, Way};
+use crate::joint::case::{JointCase, MOST};
 use crate::mutate::{Sizes, leaf, split};
 use crate::present::both;
 use crate::random::Random;
 
 /// What was found of a proof.
-pub struct Found {
+pub struct JointFound {
     pub kind: Kind,
     pub node: usize,
     pub message: String,
@@ -24,7 +25,7 @@ pub struct Found {
 }
 
 /// What proofs are made from, and to whom they are shown.
-pub struct Shown<'a> {
+pub struct JointShown<'a> {
     pub case: &'a JointCase,
     pub header: &'a Header,
     /// The program's own proofs.
@@ -35,7 +36,7 @@ pub struct Shown<'a> {
 }
 
 /// The verified checker, told about a statement, where it is asked.
-pub struct Second<'a> {
+pub struct JointSecond<'a> {
     judge: Option<JointJudge>,
     counts: &'a AreaCounts,
 }
@@ -43,7 +44,7 @@ pub struct Second<'a> {
 /// Sets that the verified checker lists for a proof, at most.
 const MOST_SETS: u64 = 2_000;
 
-impl<'a> Second<'a> {
+impl<'a> JointSecond<'a> {
     /// Starts it.
     ///
     /// # Errors
@@ -53,10 +54,10 @@ impl<'a> Second<'a> {
         case: &JointCase,
         header: &Header,
         counts: &'a AreaCounts,
-    ) -> Result<Second<'a>, String> {
+    ) -> Result<JointSecond<'a>, String> {
         let (graph, model) = (&case.changes.graph, &case.changes.model);
         let judge = verified.map(|program| JointJudge::start(program, graph, model, header)).transpose()?;
-        Ok(Second { judge, counts })
+        Ok(JointSecond { judge, counts })
     }
 
     /// What is wrong with what it says of a proof that the other checker accepts or not.
@@ -93,8 +94,8 @@ impl<'a> Second<'a> {
 ///
 /// # Errors
 /// If a checker panics or does not take a header.
-pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result<Vec<Found>, String> {
-    let &Shown { case, header, lines, own, verified } = shown;
+pub fn tamper(shown: &JointShown, random: &mut Random, counts: &AreaCounts) -> Result<Vec<JointFound>, String> {
+    let &JointShown { case, header, lines, own, verified } = shown;
     let mut found = Vec::new();
     let mut stated = serde_json::to_value(header).map_err(|error| error.to_string())?;
     let mut other = case.clone();
@@ -103,7 +104,7 @@ pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result
     let (graph, model) = (&case.changes.graph, &case.changes.model);
     let statement = Statement::new(graph, model, &stated).map_err(|reason| reason.to_string())?;
     let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
-    let mut second = Second::start(verified, case, &stated, counts)?;
+    let mut second = JointSecond::start(verified, case, &stated, counts)?;
     let truths = if differs { &other.truths() } else { own };
     for _ in 0..4 {
         let line = forged(case, lines, truths, random);
@@ -117,12 +118,12 @@ pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result
         let answers = both(&checkers, &proof, |checker, proof| checker.check(proof))?;
         let message = format!("{answers:?} {:?} {:?}", other.changes.means, other.flips);
         if let Some((kind, wrong)) = second.wrong(&checkers[0], &proof, answers[0].is_ok(), is_true)? {
-            found.push(Found { kind, node, message: format!("{wrong}: {message}"), line: line.clone() });
+            found.push(JointFound { kind, node, message: format!("{wrong}: {message}"), line: line.clone() });
         }
         if answers.iter().any(Result::is_ok) {
             Counts::add(&counts.accepted, 1);
             if !is_true {
-                found.push(Found {
+                found.push(JointFound {
                     kind: Kind::Accepted,
                     node,
                     message: format!("accepted, and false: {message}"),
@@ -133,7 +134,7 @@ pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result
         }
         if answers[0].is_ok() != answers[1].is_ok() {
             let message = format!("two kinds of numbers differ: {message}");
-            found.push(Found { kind: Kind::Disagreement, node, message, line });
+            found.push(JointFound { kind: Kind::Disagreement, node, message, line });
         }
     }
     Ok(found)

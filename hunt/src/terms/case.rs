@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gcnproof_files::SparseMatrix;
 
 use crate::case::{Case, matrix};
-use crate::network::{Network, NumericLayer, NumericTerm, Rows};
+use crate::network::{Network, NumericLayer, NumericTerm, RowScale};
 use crate::terms::description::{Description, Passing, Term};
 use crate::terms::operator::rows;
 use crate::truth::Oracle;
@@ -47,7 +47,7 @@ impl TermCase {
                 outputs: layer.outputs,
             }
         });
-        Network { layers: layers.collect(), exponent: 0, rows: Rows::of(&self.base) }
+        Network { layers: layers.collect(), exponent: 0, rows: RowScale::of(&self.base) }
     }
 
     /// Brute force over this case, from the description alone.

@@ -9,7 +9,7 @@ use crate::edges::changes::trial::{Floats, Flow, TINY, share, work};
 use crate::problem::pace::Pace;
 
 /// How far other changes move the numbers of a layer, by node.
-struct Moved {
+struct MostMoved {
     /// Pre-activations, by changes of which none is at the node.
     away: Vec<Ends>,
     /// By any.
@@ -27,7 +27,7 @@ struct Done {
 }
 
 /// A change, with the pre-activations of its ends after it alone, by layer.
-struct Change {
+struct BoundedChange {
     flip: EdgeFlip,
     ends: [usize; 2],
     after: Vec<[Vec<f64>; 2]>,
@@ -42,7 +42,7 @@ struct Scratch {
     losses: Vec<Vec<f64>>,
     /// By layer: the most that pre-activations were found to move.
     moved: Vec<f64>,
-    by: Rise,
+    by: Raised,
     /// A pre-activation if another change is at the node, what units do then, and what the row gives.
     touched: Ends,
     behind: Ends,
@@ -71,10 +71,10 @@ fn linked(head: &Head, sent: &Ends, first: usize) -> [f64; 2] {
     [inserted, removed]
 }
 
-impl Change {
+impl BoundedChange {
     /// What it does to pre-activations of an end behind the first layer, from where that is; `along` is what others of
     /// the row send more.
-    fn at_end(&self, floats: &Floats, totals: &[f64], layer: usize, end: usize, moved: &[Moved], by: &mut Rise) {
+    fn at_end(&self, floats: &Floats, totals: &[f64], layer: usize, end: usize, moved: &[MostMoved], by: &mut Raised) {
         let (node, other) = (self.ends[end], self.ends[1 - end]);
         let (below, width) = (layer - 1, floats.width(layer));
         let flow = floats.terms[layer][floats.along(layer)].flow;
@@ -118,7 +118,7 @@ impl Change {
 
 /// By how much pre-activations of a node rise, and what others of its row send more.
 #[derive(Default)]
-struct Rise {
+struct Raised {
     units: Ends,
     along: Ends,
 }
@@ -127,7 +127,7 @@ struct Rise {
 pub(crate) struct Among<'a> {
     floats: &'a Floats<'a>,
     heads: &'a [&'a Head],
-    changes: Vec<Change>,
+    changes: Vec<BoundedChange>,
     /// By layer and pair of nodes: is one so few edges away from the other?
     near: Vec<Vec<bool>>,
     /// By layer: what rows as they are sum up to.
@@ -168,7 +168,7 @@ impl<'a> Among<'a> {
                 levels[layer].sums[place * width..][..width].to_vec()
             };
             let after = (0..layers).map(|layer| ends.map(|end| of(layer, end))).collect();
-            changes.push(Change { flip, ends, after });
+            changes.push(BoundedChange { flip, ends, after });
         }
         let mut near = vec![vec![false; nodes * nodes]; layers];
         (0..nodes).for_each(|node| near[0][node * nodes + node] = true);
@@ -207,8 +207,8 @@ impl<'a> Among<'a> {
         let (floats, classes) = (self.floats, self.heads.len());
         let (nodes, layers) = (floats.rows.len(), floats.terms.len());
         let none = |layer: usize| vec![Ends::zeros(floats.width(layer)); nodes];
-        let mut moved: Vec<Moved> =
-            (0..layers).map(|layer| Moved { away: none(layer), any: none(layer), received: none(layer) }).collect();
+        let mut moved: Vec<MostMoved> =
+            (0..layers).map(|layer| MostMoved { away: none(layer), any: none(layer), received: none(layer) }).collect();
         let mut least = vec![vec![f64::INFINITY; classes]; self.changes.len()];
         let mut averages = vec![vec![0.0; classes]; self.changes.len()];
         let mut scratch = Scratch {
@@ -218,7 +218,7 @@ impl<'a> Among<'a> {
             units: Vec::new(),
             losses: vec![Vec::new(); classes],
             moved: vec![0.0; layers],
-            by: Rise::default(),
+            by: Raised::default(),
             touched: Ends::default(),
             behind: Ends::default(),
             shares: Ends::default(),
@@ -269,9 +269,16 @@ impl<'a> Among<'a> {
     }
 
     /// One change among so many others: what it does to margins at least, by class.
-    fn among(&self, at: usize, others: usize, moved: &[Moved], done: &mut [Done], scratch: &mut Scratch) -> Vec<f64> {
+    fn among(
+        &self,
+        at: usize,
+        others: usize,
+        moved: &[MostMoved],
+        done: &mut [Done],
+        scratch: &mut Scratch,
+    ) -> Vec<f64> {
         let floats = self.floats;
-        let Change { ends, after, .. } = &self.changes[at];
+        let BoundedChange { ends, after, .. } = &self.changes[at];
         let Scratch { nodes, place, sent, units, losses, moved: most, by, touched, behind, shares } = scratch;
         let last = floats.terms.len() - 1;
         losses.iter_mut().for_each(Vec::clear);

@@ -46,7 +46,7 @@ impl Range {
 }
 
 /// What single changes do, by layer, node and unit.
-struct Ranges {
+struct UnitRanges {
     /// How far they move a pre-activation.
     moved: Vec<Vec<Range>>,
     /// What the term along edges gives a row that they do not change.
@@ -57,8 +57,8 @@ struct Ranges {
     largest: Vec<f64>,
 }
 
-impl Ranges {
-    fn new(floats: &Floats, flips: &[EdgeFlip], pace: &Pace) -> Option<Ranges> {
+impl UnitRanges {
+    fn new(floats: &Floats, flips: &[EdgeFlip], pace: &Pace) -> Option<UnitRanges> {
         let nodes = floats.rows.len();
         let layers = floats.terms.len();
         let moved = (0..layers).map(|layer| vec![Range::default(); nodes * floats.width(layer)]).collect();
@@ -81,7 +81,7 @@ impl Ranges {
         let received = (0..layers).map(received_along).collect();
         let most = |of: &Vec<f64>| of.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let largest = floats.sent.iter().map(most).collect();
-        let mut ranges = Ranges { moved, received, sent, largest };
+        let mut ranges = UnitRanges { moved, received, sent, largest };
         for &flip in flips {
             if pace.is_late_for(work(floats)) {
                 return None;
@@ -117,7 +117,7 @@ impl Ranges {
 }
 
 /// What is known of changes beside others.
-pub(crate) struct Known {
+pub(crate) struct SetBounds {
     /// For each class and every open change: not above what the change does to the margin beside any one other that
     /// shares no end with it, nor above what it does alone.
     pub(crate) least: Vec<Vec<f64>>,
@@ -126,8 +126,8 @@ pub(crate) struct Known {
 }
 
 /// `None` where sums may overflow, or it is late.
-pub(crate) fn beside(floats: &Floats, flips: &[EdgeFlip], heads: &[Head], pace: &Pace) -> Option<Known> {
-    let ranges = Ranges::new(floats, flips, pace)?;
+pub(crate) fn beside(floats: &Floats, flips: &[EdgeFlip], heads: &[Head], pace: &Pace) -> Option<SetBounds> {
+    let ranges = UnitRanges::new(floats, flips, pace)?;
     let size = heads.iter().map(|head| head.size).fold(0.0, f64::max);
     let slack = floats.slack(&ranges.largest, size, 2);
     // Where a sum may overflow, ranges are not what they seem.
@@ -142,13 +142,13 @@ pub(crate) fn beside(floats: &Floats, flips: &[EdgeFlip], heads: &[Head], pace: 
         let found = Beside { floats, ranges: &ranges, flip, ends: floats.ends(flip) }.least(heads);
         least.iter_mut().zip(found).for_each(|(list, x)| list.push(x - slack));
     }
-    Some(Known { least, largest: ranges.largest })
+    Some(SetBounds { least, largest: ranges.largest })
 }
 
 /// One change beside others.
 struct Beside<'a> {
     floats: &'a Floats<'a>,
-    ranges: &'a Ranges,
+    ranges: &'a UnitRanges,
     flip: EdgeFlip,
     ends: [usize; 2],
 }
@@ -330,7 +330,7 @@ impl Beside<'_> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Known, beside};
+    use super::{SetBounds, beside};
     use crate::edges::budget::{Edge, EdgeBudget, EdgeKind};
     use crate::edges::changes::menu::{ChangeMenu, ChangePath, Setting};
     use crate::edges::changes::sets::{Head, Sets};
@@ -396,7 +396,7 @@ pub(crate) mod tests {
             let menu = ChangeMenu::new(Setting::new(stack, problem.budget(), 1), 1, &path, &pace).unwrap();
             let floats = Floats::new(&menu).expect("a network of this kind");
             let heads = [1, 2].map(|class| Head::new(&menu, 0, class));
-            let Known { least, largest } = beside(&floats, &menu.flips, &heads, &pace).expect("small numbers");
+            let SetBounds { least, largest } = beside(&floats, &menu.flips, &heads, &pace).expect("small numbers");
             let mut sets = Sets::new(&floats, &heads, &largest, 2).expect("small numbers");
             let margins = |changes: &[Edge]| {
                 let logits = stack.spans(1, changes);

@@ -10,7 +10,7 @@ use crate::edges::changes::climb::Climb;
 use crate::edges::changes::matchings::Matchings;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
-use crate::edges::changes::pairs::{Outcome, Pairs};
+use crate::edges::changes::pairs::{ChangePairs, SetsOutcome};
 use crate::edges::changes::search::{Beam, ChangeJudge, ChangeSearch, margin};
 use crate::edges::changes::sets::Head;
 use crate::edges::changes::span::Span;
@@ -216,16 +216,16 @@ fn by_pairs(asked: &Asked, setting: Setting, reference: usize, known: &mut [Know
         return;
     };
     let others: Vec<usize> = known.iter().map(|pair| pair.margin.class).collect();
-    let Some(pairs) = Pairs::new(&menu, reference, &others, asked.pace) else { return };
+    let Some(pairs) = ChangePairs::new(&menu, reference, &others, asked.pace) else { return };
     match pairs.decide() {
-        Outcome::Robust(lower) => {
+        SetsOutcome::Robust(lower) => {
             for (pair, lower) in known.iter_mut().zip(lower) {
                 (pair.open, pair.listed, pair.margin.lower) = (false, true, lower);
                 pair.tree = (setting.listed > 0 && menu.sets() <= PROVED).then(|| vec![Step::Listed]);
             }
         }
-        Outcome::Attacked(class, attack) => course.attack = Some((class, attack)),
-        Outcome::Late => course.limit = true,
+        SetsOutcome::Attacked(class, attack) => course.attack = Some((class, attack)),
+        SetsOutcome::Late => course.limit = true,
     }
 }
 
@@ -243,14 +243,14 @@ fn by_matchings(asked: &Asked, setting: Setting, reference: usize, known: &mut [
     let outcome = matchings.decide(&menu.flips);
     course.visited += matchings.visited;
     match outcome {
-        Outcome::Robust(lower) => {
+        SetsOutcome::Robust(lower) => {
             for (pair, lower) in known.iter_mut().zip(lower) {
                 (pair.open, pair.listed, pair.margin.lower) = (false, true, lower);
                 pair.tree = (setting.listed > 0 && menu.sets() <= PROVED).then(|| vec![Step::Listed]);
             }
         }
-        Outcome::Attacked(class, attack) => course.attack = Some((class, attack)),
-        Outcome::Late => course.limit = true,
+        SetsOutcome::Attacked(class, attack) => course.attack = Some((class, attack)),
+        SetsOutcome::Late => course.limit = true,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::edges::changes::among::Among;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
-use crate::edges::changes::pairs::Outcome;
+use crate::edges::changes::pairs::SetsOutcome;
 use crate::edges::changes::search::{ChangeJudge, EVALUATION, margin};
 use crate::edges::changes::sets::{Head, Sets};
 use crate::edges::changes::span::{down, up};
@@ -33,7 +33,7 @@ pub(crate) struct Matchings<'a> {
 
 /// A class that is open, with its margin on the path, rounded down.
 #[derive(Clone, Copy)]
-struct Open {
+struct OpenClass {
     /// Its place among the classes.
     at: usize,
     margin: f64,
@@ -98,12 +98,12 @@ impl<'a> Matchings<'a> {
     }
 
     /// Looks at all sets of these changes.
-    pub(crate) fn decide(&mut self, flips: &[EdgeFlip]) -> Outcome {
+    pub(crate) fn decide(&mut self, flips: &[EdgeFlip]) -> SetsOutcome {
         let all: Vec<usize> = (0..self.classes.len()).collect();
         match self.below(&ChangePath::default(), flips.to_vec(), &all) {
-            Ok(()) => Outcome::Robust(self.lower.clone()),
-            Err((class, Halt::Attack(attack))) => Outcome::Attacked(class, attack),
-            Err((_, Halt::Limit)) => Outcome::Late,
+            Ok(()) => SetsOutcome::Robust(self.lower.clone()),
+            Err((class, Halt::Attack(attack))) => SetsOutcome::Attacked(class, attack),
+            Err((_, Halt::Limit)) => SetsOutcome::Late,
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Matchings<'a> {
     }
 
     /// Is the margin of some classes positive after some changes? By class, rounded down.
-    fn margins(&mut self, path: &ChangePath, classes: &[usize]) -> Result<Vec<Open>, (usize, Halt)> {
+    fn margins(&mut self, path: &ChangePath, classes: &[usize]) -> Result<Vec<OpenClass>, (usize, Halt)> {
         if self.pace.is_late_for(EVALUATION) {
             return Err(self.halt());
         }
@@ -130,7 +130,7 @@ impl<'a> Matchings<'a> {
             // No attack: the exact margin is above 0, whatever floats say of it.
             let margin = if found.lo > 0.0 { found.lo } else { 0.0 };
             self.leave(at, margin);
-            open.push(Open { at, margin });
+            open.push(OpenClass { at, margin });
         }
         Ok(open)
     }
@@ -166,7 +166,7 @@ impl<'a> Matchings<'a> {
         menu: &mut ChangeMenu<'_>,
         path: &ChangePath,
         floats: &Floats,
-        mut open: Vec<Open>,
+        mut open: Vec<OpenClass>,
     ) -> Result<(), (usize, Halt)> {
         let (budget, nodes) = (menu.budget, floats.rows.len());
         let mut again = false;
@@ -236,7 +236,7 @@ impl<'a> Matchings<'a> {
         menu: &ChangeMenu<'_>,
         path: &ChangePath,
         floats: &Floats,
-        open: &[Open],
+        open: &[OpenClass],
         effects: &[Vec<f64>],
     ) -> Result<(), (usize, Halt)> {
         let heads: Vec<Head> = open.iter().map(|of| Head::new(menu, self.reference, self.classes[of.at])).collect();
@@ -260,7 +260,7 @@ impl<'a> Matchings<'a> {
             for y in 0..x {
                 let pair = [menu.flips[y], menu.flips[x]];
                 let least = |place: usize| {
-                    let class: &Open = &open[place];
+                    let class: &OpenClass = &open[place];
                     down(down(class.margin + effects[x][place]) + effects[y][place])
                 };
                 if !apart(pair[0], pair[1]) {
@@ -295,7 +295,7 @@ impl<'a> Matchings<'a> {
         menu: &mut ChangeMenu<'_>,
         path: &ChangePath,
         floats: &Floats,
-        open: &[Open],
+        open: &[OpenClass],
         effects: &[Vec<f64>],
     ) -> Result<(), (usize, Halt)> {
         let (budget, nodes) = (menu.budget, floats.rows.len());
@@ -358,7 +358,7 @@ mod tests {
     use super::Matchings;
     use crate::edges::changes::beside::tests::problem;
     use crate::edges::changes::menu::{ChangeMenu, ChangePath, Setting};
-    use crate::edges::changes::pairs::Outcome;
+    use crate::edges::changes::pairs::SetsOutcome;
     use crate::edges::changes::search::each_set;
     use crate::problem::pace::Pace;
     use gcnproof_verify::random::Stream;
@@ -386,7 +386,7 @@ mod tests {
             assert!(listed.is_ok());
             let mut matchings = Matchings::new(&menu, reference, &classes, &pace).expect("a network of this kind");
             match matchings.decide(&menu.flips) {
-                Outcome::Robust(lower) => {
+                SetsOutcome::Robust(lower) => {
                     assert!(
                         lower.iter().zip(least).all(|(lower, least)| *lower <= least),
                         "{seed}: {lower:?} {least:?}"
@@ -394,7 +394,7 @@ mod tests {
                     assert!(least.iter().all(|&least| least > 0.0), "seed {seed}: {least:?}");
                     (robust, bounded) = (robust + 1, bounded + usize::from(matchings.visited > 0));
                 }
-                Outcome::Attacked(class, attack) => {
+                SetsOutcome::Attacked(class, attack) => {
                     let at = classes.iter().position(|&other| other == class).unwrap();
                     assert!(
                         attack.edges.len() <= budget && least[at] <= 1e-9 + attack.upper,
@@ -402,7 +402,7 @@ mod tests {
                     );
                     attacked += 1;
                 }
-                Outcome::Late => panic!("no limit of time"),
+                SetsOutcome::Late => panic!("no limit of time"),
             }
         }
         assert!(robust > 20 && attacked > 40 && bounded > 20, "{robust} {attacked} {bounded}");

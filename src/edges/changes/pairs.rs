@@ -1,7 +1,7 @@
 //! Two changes of a whole graph: what each does beside any other settles most pairs, the others are looked at one by
 //! one (docs/math.md §24.6).
 
-use crate::edges::changes::beside::{Known, beside};
+use crate::edges::changes::beside::{SetBounds, beside};
 use crate::edges::changes::menu::{ChangeMenu, EdgeFlip};
 use crate::edges::changes::search::{ChangeJudge, EVALUATION, margin};
 use crate::edges::changes::sets::{Head, Sets};
@@ -30,7 +30,7 @@ impl Class {
 }
 
 /// All sets of at most two open changes, the classes one after the other.
-pub(crate) struct Pairs<'a> {
+pub(crate) struct ChangePairs<'a> {
     menu: &'a ChangeMenu<'a>,
     reference: usize,
     pace: &'a Pace,
@@ -58,7 +58,7 @@ impl Quick<'_> {
 }
 
 /// How it ended.
-pub(crate) enum Outcome {
+pub(crate) enum SetsOutcome {
     /// All margins are positive: by class, not above any of them.
     Robust(Vec<f64>),
     Attacked(usize, Attack),
@@ -66,30 +66,30 @@ pub(crate) enum Outcome {
     Late,
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> ChangePairs<'a> {
     /// `None` where nothing is known of changes beside others, or two changes are not what is left.
     pub(crate) fn new(
         menu: &'a ChangeMenu<'a>,
         reference: usize,
         others: &[usize],
         pace: &'a Pace,
-    ) -> Option<Pairs<'a>> {
+    ) -> Option<ChangePairs<'a>> {
         if menu.budget != 2 || menu.flips.is_empty() {
             return None;
         }
         let floats = Floats::new(menu)?;
         let heads: Vec<Head> = others.iter().map(|&other| Head::new(menu, reference, other)).collect();
-        let Known { least, largest } = beside(&floats, &menu.flips, &heads, pace)?;
+        let SetBounds { least, largest } = beside(&floats, &menu.flips, &heads, pace)?;
         let class = |(&class, beside)| Class { class, single: Vec::new(), beside, lower: f64::INFINITY };
         let classes = others.iter().zip(least).map(class).collect();
-        Some(Pairs { menu, reference, pace, classes, floats, heads, largest })
+        Some(ChangePairs { menu, reference, pace, classes, floats, heads, largest })
     }
 
-    pub(crate) fn decide(mut self) -> Outcome {
+    pub(crate) fn decide(mut self) -> SetsOutcome {
         match self.look() {
-            Ok(()) => Outcome::Robust(self.classes.iter().map(|class| class.lower).collect()),
-            Err((class, Halt::Attack(attack))) => Outcome::Attacked(class, attack),
-            Err((_, Halt::Limit)) => Outcome::Late,
+            Ok(()) => SetsOutcome::Robust(self.classes.iter().map(|class| class.lower).collect()),
+            Err((class, Halt::Attack(attack))) => SetsOutcome::Attacked(class, attack),
+            Err((_, Halt::Limit)) => SetsOutcome::Late,
         }
     }
 

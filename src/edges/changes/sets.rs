@@ -42,11 +42,11 @@ pub(crate) struct Sets<'a> {
     largest: Vec<f64>,
     /// What a margin changes by, by class.
     change: Vec<f64>,
-    work: Scratch,
+    work: SetBuffers,
 }
 
 /// Buffers; what belongs to an earlier set has an older stamp.
-struct Scratch {
+struct SetBuffers {
     now: u64,
     /// By node: the place of its changed row.
     row_of: Vec<(u64, usize)>,
@@ -68,7 +68,7 @@ impl<'a> Sets<'a> {
         let slack = floats.slack(&largest, size, budget);
         let (nodes, layers) = (floats.rows.len(), floats.terms.len());
         let sent = (0..layers).map(|layer| vec![0.0; floats.sent[layer].len()]).collect();
-        let work = Scratch {
+        let work = SetBuffers {
             now: 0,
             row_of: vec![(0, 0); nodes],
             rows: Vec::new(),
@@ -118,7 +118,7 @@ impl<'a> Sets<'a> {
 
     /// The rows that a set changes.
     fn begin(&mut self, set: &[EdgeFlip]) {
-        let Scratch { now, row_of, rows, .. } = &mut self.work;
+        let SetBuffers { now, row_of, rows, .. } = &mut self.work;
         *now += 1;
         let mut used = 0;
         for flip in set {
@@ -144,7 +144,7 @@ impl<'a> Sets<'a> {
 
     /// The nodes whose pre-activations a set reaches in a layer; their stamps say that what they send above is new.
     fn reach(&mut self, layer: usize, set: &[EdgeFlip]) {
-        let Scratch { now, row_of, rows, stamps, dirty, .. } = &mut self.work;
+        let SetBuffers { now, row_of, rows, stamps, dirty, .. } = &mut self.work;
         let (below, here) = dirty.split_at_mut(layer);
         let (dirty, stamps) = (&mut here[0], &mut stamps[layer]);
         dirty.clear();
@@ -173,7 +173,7 @@ impl<'a> Sets<'a> {
         let floats = self.floats;
         let (outputs, along) = (floats.width(layer), floats.along(layer));
         let width = floats.terms[layer].len() * outputs;
-        let Scratch { now, row_of, rows, stamps, sent, sums, received, .. } = &mut self.work;
+        let SetBuffers { now, row_of, rows, stamps, sent, sums, received, .. } = &mut self.work;
         let row = match row_of[node] {
             (stamp, place) if stamp == *now => &rows[place],
             _ => &floats.rows[node],

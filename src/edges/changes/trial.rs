@@ -24,7 +24,7 @@ pub(crate) enum Flow {
 
 /// A term: how its messages run, and the entry of a node with itself.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Term {
+pub(crate) struct FloatTerm {
     pub(crate) flow: Flow,
     pub(crate) own: f64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Floats<'a> {
     /// Who a node receives from.
     pub(crate) rows: Vec<Vec<usize>>,
     /// By hidden layer.
-    pub(crate) terms: Vec<Vec<Term>>,
+    pub(crate) terms: Vec<Vec<FloatTerm>>,
     /// What nodes send, by layer, node, term and output.
     pub(crate) sent: Vec<Vec<f64>>,
     /// Pre-activations, by layer, node and unit.
@@ -108,7 +108,7 @@ impl<'a> Floats<'a> {
                     rule if rule.own(false) > 0 => return None,
                     _ => Flow::Mean,
                 };
-                of_layer.push(Term { flow, own: rule.own_entry(0, false) });
+                of_layer.push(FloatTerm { flow, own: rule.own_entry(0, false) });
             }
             if of_layer.iter().filter(|term| term.flow != Flow::Own).count() != 1 {
                 return None;

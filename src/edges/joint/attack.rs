@@ -31,7 +31,7 @@ pub(super) struct Replay<'a> {
 
 /// One change of either kind.
 #[derive(Clone, Copy)]
-enum Change {
+enum EdgeOrFlip {
     Edge(Edge),
     Flip(Flip),
 }
@@ -68,14 +68,14 @@ impl Replay<'_> {
 
     /// An attack from which no change can be left out: a negative margin stays negative, a tie may become one.
     pub(super) fn shortened(&self, attack: &JointAttack) -> Option<JointAttack> {
-        let edges = attack.edges.iter().map(|&edge| Change::Edge(edge));
-        let changes: Vec<Change> = edges.chain(attack.flips.iter().map(|&flip| Change::Flip(flip))).collect();
-        let breaks = |some: &[Change]| {
+        let edges = attack.edges.iter().map(|&edge| EdgeOrFlip::Edge(edge));
+        let changes: Vec<EdgeOrFlip> = edges.chain(attack.flips.iter().map(|&flip| EdgeOrFlip::Flip(flip))).collect();
+        let breaks = |some: &[EdgeOrFlip]| {
             let (mut edges, mut flips) = (Vec::new(), Vec::new());
             for change in some {
                 match *change {
-                    Change::Edge(edge) => edges.push(edge),
-                    Change::Flip(flip) => flips.push(flip),
+                    EdgeOrFlip::Edge(edge) => edges.push(edge),
+                    EdgeOrFlip::Flip(flip) => flips.push(flip),
                 }
             }
             edges.sort_unstable();

@@ -11,7 +11,7 @@ use crate::certify::settings::Effort;
 use crate::certify::verdict::Verdict;
 use crate::edges::changes::world::World;
 use crate::edges::joint::budget::JointBudget;
-use crate::edges::joint::decide::{JointDecision, Known, Question, decide};
+use crate::edges::joint::decide::{JointDecision, JointKnown, Question, decide};
 use crate::edges::joint::problem::JointProblem;
 use crate::edges::joint::verdict::{Joint, JointDetails, JointResult};
 use crate::edges::problem::EdgeError;
@@ -185,8 +185,9 @@ fn evidence(decided: &mut JointDecision, robust: bool) -> Option<Claim> {
             flips: attack.flips.iter().map(|&flip| flip.into()).collect(),
         })),
         None if robust => {
-            let tree =
-                |known: &mut Known| known.tree.take().map(|tree| ClassProof { class: known.margin.class as u32, tree });
+            let tree = |known: &mut JointKnown| {
+                known.tree.take().map(|tree| ClassProof { class: known.margin.class as u32, tree })
+            };
             decided.known.iter_mut().map(tree).collect::<Option<Vec<_>>>().map(Claim::Robust)
         }
         None => None,

@@ -16,7 +16,7 @@ use crate::edges::changes::search::{ChangeJudge, margin};
 use crate::edges::changes::span::Span;
 use crate::edges::joint::attack::{JointAttack, Replay};
 use crate::edges::joint::problem::JointProblem;
-use crate::edges::joint::search::{Flipped, Halt, JointSearch, PairQuestion};
+use crate::edges::joint::search::{Flipped, JointHalt, JointSearch, PairQuestion};
 use crate::problem::limits::Clock;
 use crate::problem::pace::Pace;
 
@@ -28,7 +28,7 @@ pub(super) struct JointDecision {
     pub(super) reference: usize,
     pub(super) predicted: usize,
     pub(super) relevant: usize,
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<JointKnown>,
     pub(super) attack: Option<JointAttack>,
     pub(super) visited: usize,
     pub(super) branched: bool,
@@ -37,7 +37,7 @@ pub(super) struct JointDecision {
 }
 
 /// What is known of a class pair.
-pub(super) struct Known {
+pub(super) struct JointKnown {
     pub(super) margin: Margin,
     pub(super) open: bool,
     /// Why it is not open, if that is kept.
@@ -73,7 +73,7 @@ pub(super) fn decide(question: &Question) -> JointDecision {
     let asked = PairQuestion { problem, replay, clock, pace: &pace, nodes, proofs: question.proofs };
     let known = |class: usize| {
         let margin = Margin { class, lower: f64::NEG_INFINITY, upper: margin(&logits, reference, class).hi };
-        Known { margin, open: true, tree: None }
+        JointKnown { margin, open: true, tree: None }
     };
     let known = (0..logits.len()).filter(|&class| class != reference).map(known).collect();
     let mut decided = JointDecision {
@@ -107,15 +107,15 @@ pub(super) fn decide(question: &Question) -> JointDecision {
 }
 
 impl JointDecision {
-    fn halted(&mut self, halt: Halt, pace: &Pace) {
+    fn halted(&mut self, halt: JointHalt, pace: &Pace) {
         match halt {
-            Halt::Attack(attack) => self.attack = Some(attack),
-            Halt::Contradiction(contradiction) => self.contradiction = Some(contradiction),
-            Halt::Limit => self.limit |= pace.is_late(),
+            JointHalt::Attack(attack) => self.attack = Some(attack),
+            JointHalt::Contradiction(contradiction) => self.contradiction = Some(contradiction),
+            JointHalt::Limit => self.limit |= pace.is_late(),
         }
     }
 
-    fn steps(&mut self, asked: &PairQuestion, singles: Option<&ChangeMenu>) -> Result<(), Halt> {
+    fn steps(&mut self, asked: &PairQuestion, singles: Option<&ChangeMenu>) -> Result<(), JointHalt> {
         let others: Vec<usize> = self.known.iter().map(|known| known.margin.class).collect();
         let root = Rc::new(asked.flipped(Vec::new(), &others)?);
         for (known, margin) in self.known.iter_mut().zip(&root.margins) {
@@ -129,8 +129,8 @@ impl JointDecision {
         let start = ChangePath::default();
         // Too many changes are not a question of time.
         let menu =
-            ChangeMenu::new(asked.problem.setting(), asked.replay.node, &start, asked.pace).ok_or(Halt::Limit)?;
-        let carried = Carried::new(&menu, asked.pace).ok_or(Halt::Limit)?;
+            ChangeMenu::new(asked.problem.setting(), asked.replay.node, &start, asked.pace).ok_or(JointHalt::Limit)?;
+        let carried = Carried::new(&menu, asked.pace).ok_or(JointHalt::Limit)?;
         for at in order {
             self.by_search(asked, &carried, &root, at)?;
         }
@@ -144,13 +144,13 @@ impl JointDecision {
         menu: &ChangeMenu,
         root: &Flipped,
         order: &[usize],
-    ) -> Result<(), Halt> {
+    ) -> Result<(), JointHalt> {
         let PairQuestion { problem, replay, pace, .. } = *asked;
         let Replay { stack, node, reference } = replay;
         let mut margins: Vec<Vec<(EdgeFlip, f64)>> = vec![Vec::with_capacity(menu.flips.len()); self.known.len()];
         for &flip in &menu.flips {
             if pace.is_late_for(1 << 12) {
-                return Err(Halt::Limit);
+                return Err(JointHalt::Limit);
             }
             let logits: Vec<Span> = stack.spans(node, &[flip.edge]);
             for (known, list) in self.known.iter_mut().zip(&mut margins) {
@@ -158,7 +158,7 @@ impl JointDecision {
                 if found.lo <= 0.0
                     && let Some(attack) = replay.attack(&[flip.edge], &[])
                 {
-                    return Err(Halt::Attack(attack));
+                    return Err(JointHalt::Attack(attack));
                 }
                 known.margin.upper = known.margin.upper.min(found.hi);
                 list.push((flip, found.hi));
@@ -174,13 +174,13 @@ impl JointDecision {
             let judge = ChangeJudge { setting, target: node, reference, other };
             let beam = judge.beam(&whole, list, pace);
             if let Some(attack) = beam.attack.and_then(|attack| replay.attack(&attack.edges, &[])) {
-                return Err(Halt::Attack(attack));
+                return Err(JointHalt::Attack(attack));
             }
             let single = || list.iter().map(|(flip, _)| vec![flip.edge]).collect();
             let sets: Vec<Vec<Edge>> = if beam.sets.is_empty() { single() } else { beam.sets };
             for edges in sets.into_iter().take(TRIED) {
                 if pace.is_late() {
-                    return Err(Halt::Limit);
+                    return Err(JointHalt::Limit);
                 }
                 let found = asked.flipped(edges, &[other])?.margins[0];
                 self.known[at].margin.upper = self.known[at].margin.upper.min(found.upper);
@@ -199,7 +199,7 @@ impl JointDecision {
         root: &Carried,
         flipped: &Rc<Flipped>,
         at: usize,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), JointHalt> {
         let known = &mut self.known[at];
         let (other, lower) = (known.margin.class, f64::INFINITY);
         let mut search = JointSearch { asked: *asked, other, visited: 0, branched: false, lower, root };
@@ -211,7 +211,7 @@ impl JointDecision {
                 (known.open, known.tree) = (false, tree);
                 known.margin.lower = search.lower.max(0.0);
             }
-            Err(Halt::Limit) => {
+            Err(JointHalt::Limit) => {
                 self.limit |= asked.nodes > 0 || asked.pace.is_late();
                 if !self.limit && search.lower.is_finite() {
                     known.margin.lower = search.lower.min(0.0);

@@ -24,7 +24,7 @@ use crate::problem::passing::Passing;
 use crate::proof::renamed;
 
 /// The nodes that a target depends on after some changes of edges, as a graph of its own. They keep their order.
-pub(super) struct Part {
+pub(super) struct ChangedPart {
     nodes: Vec<u32>,
     target: usize,
     graph: Arc<Graph>,
@@ -45,8 +45,8 @@ pub(super) struct FlipsAsked<'a> {
 /// The entries of a row by term and sender.
 type FieldRow = Vec<BTreeMap<u32, f64>>;
 
-impl Part {
-    pub(super) fn new(stack: &Stack, world: &World, target: u32, budget: &Budget) -> Part {
+impl ChangedPart {
+    pub(super) fn new(stack: &Stack, world: &World, target: u32, budget: &Budget) -> ChangedPart {
         let layers = stack.rules.len();
         let mut rows: Vec<BTreeMap<u32, FieldRow>> = vec![BTreeMap::new(); layers];
         let mut needed = BTreeSet::from([target]);
@@ -95,7 +95,7 @@ impl Part {
         let graph =
             Graph::from_lists(&[], &attributes, stack.graph.attribute_count()).expect("rows of a graph are rows");
         let budget = budget.restricted(&nodes);
-        Part { target: place(target), graph: Arc::new(graph), layers, budget, nodes }
+        ChangedPart { target: place(target), graph: Arc::new(graph), layers, budget, nodes }
     }
 
     /// Decides flips of the target's class against others. Witnesses are those of the whole graph.

@@ -19,7 +19,7 @@ use crate::edges::changes::span::Span;
 use crate::edges::changes::world::World;
 use crate::edges::element::carried;
 use crate::edges::joint::attack::{JointAttack, Replay};
-use crate::edges::joint::part::{FlipsAsked, Part};
+use crate::edges::joint::part::{ChangedPart, FlipsAsked};
 use crate::edges::joint::problem::JointProblem;
 use crate::problem::limits::{Clock, Limits};
 use crate::problem::pace::Pace;
@@ -38,7 +38,7 @@ pub(super) struct PairQuestion<'a> {
 }
 
 /// Why a search ended without closing every branch.
-pub(super) enum Halt {
+pub(super) enum JointHalt {
     Attack(JointAttack),
     Contradiction(Contradiction),
     Limit,
@@ -46,7 +46,7 @@ pub(super) enum Halt {
 
 /// Flips of a changed graph.
 pub(super) struct Flipped {
-    part: Part,
+    part: ChangedPart,
     edges: Vec<Edge>,
     /// By class that was asked about.
     pub(super) margins: Vec<FlippedMargin>,
@@ -64,10 +64,10 @@ pub(super) struct FlippedMargin {
 
 impl PairQuestion<'_> {
     /// Decides flips after some changes of edges, against these classes: by bounds, attacks and the root of the search.
-    pub(super) fn flipped(&self, edges: Vec<Edge>, others: &[usize]) -> Result<Flipped, Halt> {
+    pub(super) fn flipped(&self, edges: Vec<Edge>, others: &[usize]) -> Result<Flipped, JointHalt> {
         let stack = self.replay.stack;
         let world = World::new(&stack.graph, stack.directed, &edges);
-        let part = Part::new(stack, &world, self.replay.node, &self.problem.budget().flips);
+        let part = ChangedPart::new(stack, &world, self.replay.node, &self.problem.budget().flips);
         let mut found = Flipped { part, edges, margins: Vec::new() };
         found.margins = self.ask(&found, others, 0.0, Effort::Optimal)?;
         Ok(found)
@@ -90,19 +90,19 @@ impl PairQuestion<'_> {
     }
 
     /// Margins over some classes, with the aim to show that all of them exceed a number; an attack ends the search.
-    fn ask(&self, on: &Flipped, others: &[usize], above: f64, effort: Effort) -> Result<Vec<FlippedMargin>, Halt> {
+    fn ask(&self, on: &Flipped, others: &[usize], above: f64, effort: Effort) -> Result<Vec<FlippedMargin>, JointHalt> {
         let (reference, stop) = (self.replay.reference, self.clock.stop.clone());
         let result = on.part.ask(&FlipsAsked { reference, others, above, effort: self.limited(effort), stop }, false);
         if let Some(contradiction) = result.contradiction {
-            return Err(Halt::Contradiction(contradiction.of_node(self.replay.node as usize)));
+            return Err(JointHalt::Contradiction(contradiction.of_node(self.replay.node as usize)));
         }
         if result.verdict == Verdict::NonRobust {
             match self.replay.attack(&on.edges, &result.witness) {
-                Some(attack) => return Err(Halt::Attack(attack)),
+                Some(attack) => return Err(JointHalt::Attack(attack)),
                 None if above == 0.0 => {
                     let node = Subject::Node(self.replay.node as usize);
                     let flips = format!("flips {:?} that break it after {:?}", result.witness, on.edges);
-                    return Err(Halt::Contradiction(Contradiction::new(node, flips, "their exact margins")));
+                    return Err(JointHalt::Contradiction(Contradiction::new(node, flips, "their exact margins")));
                 }
                 None => {}
             }
@@ -123,7 +123,7 @@ impl PairQuestion<'_> {
 
 /// What is known below a path, and still holds where fewer changes are open.
 #[derive(Clone)]
-struct Inherited {
+struct JointInherited {
     flipped: Rc<Flipped>,
     margin: FlippedMargin,
     /// Searches of flips that may still be tried.
@@ -132,9 +132,9 @@ struct Inherited {
     back: bool,
 }
 
-impl Inherited {
-    fn new(flipped: Rc<Flipped>, at: usize) -> Inherited {
-        Inherited { margin: flipped.margins[at], flipped, tries: TRIES, effects: None, back: true }
+impl JointInherited {
+    fn new(flipped: Rc<Flipped>, at: usize) -> JointInherited {
+        JointInherited { margin: flipped.margins[at], flipped, tries: TRIES, effects: None, back: true }
     }
 }
 
@@ -161,9 +161,9 @@ pub(super) struct JointSearch<'a> {
 }
 
 /// What became of a path.
-enum Looked {
+enum JointLooked {
     Closed(Option<FlippedLeaf>),
-    Split(Edge, Inherited),
+    Split(Edge, JointInherited),
 }
 
 /// What closes all paths of a tree over edges, as the proof format has it; nothing where it is not kept, or the format
@@ -172,18 +172,18 @@ type Tree = Option<Vec<Step>>;
 
 impl JointSearch<'_> {
     /// Shows that margins are positive everywhere; flips of the graph as it is are known.
-    pub(super) fn explore(&mut self, root: &Rc<Flipped>, at: usize) -> Result<Tree, Halt> {
-        self.below(&ChangePath::default(), Some(Inherited::new(root.clone(), at)))
+    pub(super) fn explore(&mut self, root: &Rc<Flipped>, at: usize) -> Result<Tree, JointHalt> {
+        self.below(&ChangePath::default(), Some(JointInherited::new(root.clone(), at)))
     }
 
-    fn below(&mut self, path: &ChangePath, inherited: Option<Inherited>) -> Result<Tree, Halt> {
+    fn below(&mut self, path: &ChangePath, inherited: Option<JointInherited>) -> Result<Tree, JointHalt> {
         let (mut path, mut inherited) = (path.clone(), inherited);
         // What keeps one edge after the other is one path.
         let (mut splits, mut second) = (Vec::new(), Vec::new());
         let leaf = loop {
             let (edge, known) = match self.look(&path, inherited)? {
-                Looked::Closed(leaf) => break leaf,
-                Looked::Split(edge, known) => (edge, known),
+                JointLooked::Closed(leaf) => break leaf,
+                JointLooked::Split(edge, known) => (edge, known),
             };
             path.splits += 1;
             let mut changed = path.clone();
@@ -203,7 +203,7 @@ impl JointSearch<'_> {
     }
 
     /// The leaf of a path that is closed: flips leave more than the open changes take at these prices.
-    fn leaf(&self, known: &Inherited, loss: f64, prices: Option<&ChangePrices>) -> Option<FlippedLeaf> {
+    fn leaf(&self, known: &JointInherited, loss: f64, prices: Option<&ChangePrices>) -> Option<FlippedLeaf> {
         if !self.asked.proofs {
             return None;
         }
@@ -217,19 +217,19 @@ impl JointSearch<'_> {
     }
 
     /// Closes a path, or says where to split it.
-    fn look(&mut self, path: &ChangePath, inherited: Option<Inherited>) -> Result<Looked, Halt> {
+    fn look(&mut self, path: &ChangePath, inherited: Option<JointInherited>) -> Result<JointLooked, JointHalt> {
         let PairQuestion { problem, replay, pace, nodes, .. } = self.asked;
         if path.changed.len() > DEPTH || pace.is_late() || self.visited > nodes {
-            return Err(Halt::Limit);
+            return Err(JointHalt::Limit);
         }
         self.visited += 1;
         let setting = problem.setting();
-        let menu = ChangeMenu::new(setting, replay.node, path, pace).ok_or(Halt::Limit)?;
+        let menu = ChangeMenu::new(setting, replay.node, path, pace).ok_or(JointHalt::Limit)?;
         let mut known = match inherited {
             Some(known) => known,
             None => {
                 let flipped = Rc::new(self.asked.flipped(menu.with(&[]), &[self.other])?);
-                Inherited::new(flipped, 0)
+                JointInherited::new(flipped, 0)
             }
         };
         let priced = if menu.flips.is_empty() { None } else { Some(self.loss(&menu, &mut known)?) };
@@ -240,7 +240,7 @@ impl JointSearch<'_> {
                 self.sharpen(&mut known, 0.0, Effort::Complete(limits))?;
             }
             if !known.margin.positive {
-                return Err(Halt::Limit);
+                return Err(JointHalt::Limit);
             }
             let leaf = self.leaf(&known, loss, prices.as_ref());
             return self.closed(known.margin.lower, leaf);
@@ -260,18 +260,18 @@ impl JointSearch<'_> {
         }
         if self.visited > nodes {
             self.lower = self.lower.min((known.margin.lower - loss).next_down());
-            return Err(Halt::Limit);
+            return Err(JointHalt::Limit);
         }
         self.branched = true;
         let effects = known.effects.clone().unwrap_or_default();
         let effect = |edge: &Edge| effects.get(edge).copied().unwrap_or(f64::NEG_INFINITY);
         let worst = menu.flips.iter().map(|flip| flip.edge).min_by(|x, y| effect(x).total_cmp(&effect(y)));
-        worst.map(|edge| Looked::Split(edge, known)).ok_or(Halt::Limit)
+        worst.map(|edge| JointLooked::Split(edge, known)).ok_or(JointHalt::Limit)
     }
 
     /// One more change: flips after each that is not known to take too little. Of those that are alike one stands for
     /// all, so there are no splits.
-    fn last(&mut self, path: &ChangePath, mut known: Inherited) -> Result<Looked, Halt> {
+    fn last(&mut self, path: &ChangePath, mut known: JointInherited) -> Result<JointLooked, JointHalt> {
         let effects = known.effects.clone().unwrap_or_default();
         let mut order: Vec<(Edge, f64)> = effects.iter().map(|(&edge, &effect)| (edge, effect)).collect();
         order.sort_by(|x, y| x.1.total_cmp(&y.1).then(x.0.cmp(&y.0)));
@@ -289,7 +289,7 @@ impl JointSearch<'_> {
             self.sharpen(&mut known, 0.0, Effort::Complete(limits))?;
         }
         if !known.margin.positive {
-            return Err(Halt::Limit);
+            return Err(JointHalt::Limit);
         }
         let FlippedMargin { lower, upper, .. } = known.margin;
         let (mut after, mut rest) = (Some(Vec::new()), 0.0);
@@ -319,13 +319,13 @@ impl JointSearch<'_> {
         self.closed(if rest == 0.0 { lower } else { (lower - rest).next_down() }, leaf)
     }
 
-    fn closed(&mut self, lower: f64, leaf: Option<FlippedLeaf>) -> Result<Looked, Halt> {
+    fn closed(&mut self, lower: f64, leaf: Option<FlippedLeaf>) -> Result<JointLooked, JointHalt> {
         self.lower = self.lower.min(lower.max(0.0));
-        Ok(Looked::Closed(leaf))
+        Ok(JointLooked::Closed(leaf))
     }
 
     /// Searches flips of the path's graph for margins that do not exceed a number.
-    fn sharpen(&self, known: &mut Inherited, above: f64, effort: Effort) -> Result<(), Halt> {
+    fn sharpen(&self, known: &mut JointInherited, above: f64, effort: Effort) -> Result<(), JointHalt> {
         let found = self.asked.ask(&known.flipped, &[self.other], above, effort)?[0];
         let margin = &mut known.margin;
         margin.lower = margin.lower.max(found.lower);
@@ -336,7 +336,7 @@ impl JointSearch<'_> {
     }
 
     /// Prices of open changes, and minus what these take at most, whatever is flipped.
-    fn loss(&self, menu: &ChangeMenu, known: &mut Inherited) -> Result<PricedChanges, Halt> {
+    fn loss(&self, menu: &ChangeMenu, known: &mut JointInherited) -> Result<PricedChanges, JointHalt> {
         let PairQuestion { replay, pace, .. } = self.asked;
         let price = |effect: Vec<f64>, back: bool| priced(menu, &PairBound { base: Span::ZERO, effect }, back);
         if let Some(effects) = &known.effects {
@@ -347,19 +347,19 @@ impl JointSearch<'_> {
         let carried = if menu.path.changed.is_empty() && menu.path.locked.is_empty() {
             self.root
         } else {
-            fresh = Carried::new(menu, pace).ok_or(Halt::Limit)?;
+            fresh = Carried::new(menu, pace).ok_or(JointHalt::Limit)?;
             &fresh
         };
         let mut best: Option<(PricedChanges, Vec<f64>)> = None;
         // Without two hidden layers both ways are the same.
         for &back in if replay.stack.rules.len() > 2 { &[true, false][..] } else { &[true] } {
-            let pair = carried.pair(replay.reference, self.other, back, pace).ok_or(Halt::Limit)?;
+            let pair = carried.pair(replay.reference, self.other, back, pace).ok_or(JointHalt::Limit)?;
             let found = price(pair.effect.clone(), back);
             if best.as_ref().is_none_or(|(before, _)| found.lower > before.lower) {
                 (best, known.back) = (Some((found, pair.effect)), back);
             }
         }
-        let (found, effects) = best.ok_or(Halt::Limit)?;
+        let (found, effects) = best.ok_or(JointHalt::Limit)?;
         known.effects = Some(Rc::new(menu.flips.iter().map(|flip| flip.edge).zip(effects).collect()));
         Ok(found)
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::flipped::FlipMoves;
 use super::lists::{Lists, linked};
 use super::margin::Evaluation;
-use super::moved::{Bend, Image, Moved, behind};
+use super::moved::{Image, Moved, UnitBend, behind};
 use super::path::{ChangePath, OpenChange};
 use super::sizes::Sizes;
 use crate::edges::line::CarriedPrices;
@@ -243,9 +243,9 @@ impl<'a> Levels<'a> {
                 let Some(units) = self.units[at].get(&node) else { return Err(Reason::Incomplete) };
                 meter.spend(8 * (counts.len() * (1 + units.by.len())) as u64)?;
                 let goes_on = |unit: usize| match units.bends[unit] {
-                    Bend::Straight => at > 1,
-                    Bend::Active => at > 1 && !counts[unit].lower.is_negative(),
-                    Bend::Unknown => false,
+                    UnitBend::Straight => at > 1,
+                    UnitBend::Active => at > 1 && !counts[unit].lower.is_negative(),
+                    UnitBend::Unknown => false,
                 };
                 for (&place, by) in &units.by {
                     let stopped = by.iter().enumerate().filter(|(unit, _)| !goes_on(*unit));

@@ -11,7 +11,7 @@ use super::carried::{Beside, bound};
 use super::graph::ChangedGraph;
 use super::lists::{self, Lists};
 use super::margin::Evaluation;
-use super::network::{ChangeNetwork, Kept};
+use super::network::{ChangeNetwork, KeptScalar};
 use super::path::{ChangePath, OpenChange};
 use super::sizes::Sizes;
 use super::tree::walk;
@@ -97,7 +97,7 @@ pub struct ChangeChecker<'a> {
 
 /// One class against another at a node.
 #[derive(Clone, Copy)]
-struct Pair {
+struct AskedPair {
     node: u32,
     reference: u32,
     class: u32,
@@ -134,7 +134,7 @@ impl<'a> ChangeChecker<'a> {
             if others.next() != Some(one.class) {
                 return Err(Reason::Classes(one.class).into());
             }
-            let pair = Pair { node: proof.id, reference: proof.class, class: one.class };
+            let pair = AskedPair { node: proof.id, reference: proof.class, class: one.class };
             let mut path = ChangePath::new(network, budget);
             let judged = walk(&mut path, &one.tree, meter, |path, step| match step {
                 EdgeStep::Listed(_) => self.listed(path, pair, &listed, meter),
@@ -156,7 +156,7 @@ impl<'a> ChangeChecker<'a> {
         let at_class = |reason| Fault { class: Some(witness.class), step: None, reason };
         let adjacency = &graph.adjacency;
         let start = ChangedGraph::new(adjacency, budget.directed, std::iter::empty());
-        let against = |class: u32| Pair { node: proof.id, reference: proof.class, class };
+        let against = |class: u32| AskedPair { node: proof.id, reference: proof.class, class };
         if *classes == Convention::Predicted {
             for class in (0..network.classes as u32).filter(|&class| class != proof.class) {
                 // The smallest number among equals.
@@ -184,13 +184,13 @@ impl<'a> ChangeChecker<'a> {
     }
 
     /// What the last layer gives a node on a changed graph.
-    fn logits<N: Kept>(&self, graph: &ChangedGraph, node: u32, meter: &Meter) -> Result<Vec<N>, Reason> {
+    fn logits<N: KeptScalar>(&self, graph: &ChangedGraph, node: u32, meter: &Meter) -> Result<Vec<N>, Reason> {
         let network = &self.statement.network;
         Evaluation::<N>::new(network, graph, meter)?.sums(network.layers.len() - 1, node)
     }
 
     /// The sign of a margin on a changed graph, and floats around it.
-    fn sign(&self, graph: &ChangedGraph, pair: Pair, meter: &Meter) -> Result<(Ordering, Interval), Reason> {
+    fn sign(&self, graph: &ChangedGraph, pair: AskedPair, meter: &Meter) -> Result<(Ordering, Interval), Reason> {
         let (reference, class) = (pair.reference as usize, pair.class as usize);
         if !self.exact_only {
             let logits: Vec<Interval> = self.logits(graph, pair.node, meter)?;
@@ -205,7 +205,7 @@ impl<'a> ChangeChecker<'a> {
     }
 
     /// All sets of open changes have a positive margin.
-    fn listed(&self, path: &ChangePath, pair: Pair, listed: &Listed, meter: &Meter) -> Result<(), Reason> {
+    fn listed(&self, path: &ChangePath, pair: AskedPair, listed: &Listed, meter: &Meter) -> Result<(), Reason> {
         if path.is_start() && !self.exact_only {
             if listed.get().is_none() {
                 // Nobody else can have set it.
@@ -222,7 +222,7 @@ impl<'a> ChangeChecker<'a> {
     }
 
     /// For all classes: are all listed margins positive, as floats say?
-    fn positive(&self, path: &ChangePath, pair: Pair, meter: &Meter) -> Result<Vec<bool>, Reason> {
+    fn positive(&self, path: &ChangePath, pair: AskedPair, meter: &Meter) -> Result<Vec<bool>, Reason> {
         let mut positive = vec![true; self.statement.network.classes];
         each_set(path, &path.open(pair.node, meter)?, meter, |set| {
             let logits: Vec<Interval> = self.logits(&path.graph(set), pair.node, meter)?;
@@ -235,7 +235,7 @@ impl<'a> ChangeChecker<'a> {
         Ok(positive)
     }
 
-    fn carried(&self, path: &ChangePath, pair: Pair, prices: &CarriedPrices, meter: &Meter) -> Result<(), Reason> {
+    fn carried(&self, path: &ChangePath, pair: AskedPair, prices: &CarriedPrices, meter: &Meter) -> Result<(), Reason> {
         let network = &self.statement.network;
         if prices.lists && !lists::apply(path, network) {
             return Err(Reason::Leaf("insertions of any edges with one hidden layer"));

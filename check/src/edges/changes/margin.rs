@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::graph::ChangedGraph;
-use super::network::{ChangeNetwork, Kept};
+use super::network::{ChangeNetwork, KeptScalar};
 use crate::edges::rule::EdgeRule;
 use crate::number::Stored;
 use crate::verdict::Reason;
@@ -22,7 +22,7 @@ pub struct Evaluation<'a, N> {
     sent: HashMap<(usize, u32), Vec<N>>,
 }
 
-impl<'a, N: Kept> Evaluation<'a, N> {
+impl<'a, N: KeptScalar> Evaluation<'a, N> {
     /// Of a changed graph.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<'a, N: Kept> Evaluation<'a, N> {
 ///
 /// # Errors
 /// If it takes too long.
-pub(super) fn sent<'a, N: Kept>(
+pub(super) fn sent<'a, N: KeptScalar>(
     network: &'a ChangeNetwork,
     layer: usize,
     node: u32,
@@ -113,7 +113,7 @@ pub(super) fn sent<'a, N: Kept>(
 }
 
 /// What a node sends in a layer, term by term, if the layer below gives it this.
-fn message<N: Kept>(
+fn message<N: KeptScalar>(
     network: &ChangeNetwork,
     layer: usize,
     node: u32,
@@ -153,7 +153,7 @@ fn message<N: Kept>(
 }
 
 /// What a layer gives a node that receives from these.
-fn sums<'s, N: Kept + 's>(
+fn sums<'s, N: KeptScalar + 's>(
     network: &ChangeNetwork,
     graph: &ChangedGraph,
     layer: usize,

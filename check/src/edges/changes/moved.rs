@@ -16,12 +16,12 @@ pub struct Moved {
     /// By open change that does something: what it does to each number.
     pub by: BTreeMap<usize, Vec<Interval>>,
     /// Of units: how they pass changes of their pre-activations on.
-    pub bends: Vec<Bend>,
+    pub bends: Vec<UnitBend>,
 }
 
 /// What is known of a unit's bend.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Bend {
+pub enum UnitBend {
     /// There is none, or no set of changes reaches it.
     Straight,
     /// The unit is active on the path.
@@ -127,15 +127,15 @@ pub fn behind(layer: &ChangeLayer, node: u32, mut z: Moved, budget: usize, meter
         let lowest = base.plus(reach).lower;
         if layer.is_linear(output) {
             (z.base[output], z.all[output]) = (base, reach);
-            z.bends.push(Bend::Straight);
+            z.bends.push(UnitBend::Straight);
             continue;
         }
         z.bends.push(if lowest.is_positive() {
-            Bend::Straight
+            UnitBend::Straight
         } else if base.lower.is_positive() {
-            Bend::Active
+            UnitBend::Active
         } else {
-            Bend::Unknown
+            UnitBend::Unknown
         });
         let (moved, all) = activate(base, &column, budget);
         (z.base[output], z.all[output]) = (base.positive_part(), all);

@@ -63,17 +63,17 @@ pub struct ChangeNetwork<'a> {
 }
 
 /// The two kinds of numbers, each with what is known of the graph of the file.
-pub trait Kept: Scalar {
+pub trait KeptScalar: Scalar {
     fn known<'n>(network: &'n ChangeNetwork, layer: usize, node: u32) -> &'n OnceLock<Vec<Self>>;
 }
 
-impl Kept for Interval {
+impl KeptScalar for Interval {
     fn known<'n>(network: &'n ChangeNetwork, layer: usize, node: u32) -> &'n OnceLock<Vec<Interval>> {
         &network.rounded[layer][node as usize]
     }
 }
 
-impl Kept for Dyadic {
+impl KeptScalar for Dyadic {
     fn known<'n>(network: &'n ChangeNetwork, layer: usize, node: u32) -> &'n OnceLock<Vec<Dyadic>> {
         &network.exact[layer][node as usize]
     }
