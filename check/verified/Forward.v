@@ -75,26 +75,6 @@ Proof.
   intros n w. unfold plain_rows, entries. rewrite zsum_map, zsum_filter. apply zsum_ext. intros d. cbn [fst snd]. destruct (X n d); cbn [bit]; lia.
 Qed.
 
-(* What is known of layer 2 is right: the rows, the pre-activations, and the most by which flips change them, at some prices. *)
-Record knows (P : problem) (first : layer Z) (width : Z) (l2 : layer2) : Prop := {
-  knows_links : forall n, linked l2 n = links (all_ready (count P) width first) n;
-  knows_rest : forall n, at_rest l2 n = map (zpre [first] (attributes P) n) (ids width);
-  knows_ranges : forall n, ranges l2 n = map (fun j => let rows := links (all_ready (count P) width first) n in
-    (zpre [first] (attributes P) n j, (select P 1 None rows j (best_prices P 1 rows j), select P (-1) None rows j (best_prices P (-1) rows j)))) (ids width);
-  knows_grain : 0 < grain l2;
-  knows_rough : forall d, rough l2 d = map (map (fun w => w / grain l2)) (map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) }.
-
-Lemma layer2_knows P first width grain : knows P first width
-  (layer2_of P first width (fixed_of first width grain (all_ready (count P) width first)) (sent_from first width (plain_rows (attributes P)))).
-Proof.
-  assert (forall n, receive width first (sent_from first width (plain_rows (attributes P))) n = map (zpre [first] (attributes P) n) (ids width)) as R
-    by (intros n; apply first_spec, sent_from_spec, plain_reads).
-  unfold layer2_of, fixed_of. constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n|intros n|lia|intros d];
-    rewrite ?get_tabulate; [reflexivity|apply R| |].
-  - rewrite R. clear R. induction (ids width) as [|j r IH]; [reflexivity|]. cbn [map combine fst snd]. rewrite IH. reflexivity.
-  - rewrite map_map. apply map_ext. intros t. rewrite map_map. reflexivity.
-Qed.
-
 (* each_one *)
 Lemma each_one_got {A B} (f : A -> result B) l bs : each_one f l = Got bs -> Forall2 (fun a b => f a = Got b) l bs.
 Proof.

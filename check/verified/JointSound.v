@@ -1,6 +1,6 @@
 (* What is said of flips and changed edges at once is true. *)
 From Coq Require Import ZArith QArith List Bool Lia.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Leaf Losses Trees Sound Floats Edges EdgesSound Joint.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Forward Units Leaf Losses Trees Sound Floats Edges EdgesSound Joint.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -28,8 +28,10 @@ Lemma layer2_on_knows P g l width grain sent : sends (layer_on g l) width (entri
 Proof.
   intros S. assert (forall n, receive width (layer_on g l) sent n = map (zpre [layer_on g l] (attributes P) n) (ids width)) as R by (intros n; apply first_spec, S).
   rewrite (ready_on_spec g (count P) width l). unfold layer2_of, fixed_of.
-  constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n|intros n|lia|intros d]; rewrite ?get_tabulate; [reflexivity|apply R| |].
-  - rewrite R. clear R. induction (ids width) as [|i r IH]; [reflexivity|]. cbn [map combine fst snd]. rewrite IH. reflexivity.
+  constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n| |lia|intros d]; rewrite ?get_tabulate; [reflexivity|apply R| |].
+  - set (here := get (tabulate (fun n => filter (attributes P n) (ids (count P))))). exists (best_prices P 1 here), (best_prices P (-1) here).
+    intros n. rewrite get_tabulate. cbn zeta. rewrite !get_tabulate, R. clear R. induction (ids width) as [|i r IH]; [reflexivity|]. cbn [map combine fst snd].
+    rewrite IH, !select_here_same by (intros k; unfold here; rewrite get_tabulate; reflexivity). reflexivity.
   - rewrite !numbered_on, !map_map. apply map_ext. intros t. rewrite map_map. reflexivity.
 Qed.
 

@@ -183,7 +183,7 @@ Section OneLeaf.
     - cbn [ends] in E. subst l. destruct O as [O _].
       destruct (Z.eqb_spec width ready_width) as [EW|]; [|exact I].
       set (f := fun m : Z => _). assert (forall m, match f m with Got r => fst r = m /\ holds width (zpre [first] Y m) (snd r) | Impossible => False | Failed => True end) as K.
-      { intros m. unfold f. rewrite (knows_links _ _ _ _ KNOWS), (knows_ranges _ _ _ _ KNOWS). fold made. cbn zeta. set (rows := links made m). rewrite <- EW.
+      { intros m. unfold f. destruct (knows_ranges _ _ _ _ KNOWS) as (best_up & best_down & KR). rewrite (knows_links _ _ _ _ KNOWS), KR. clear KR. fold made. cbn zeta. set (rows := links made m). rewrite <- EW.
         destruct (ascending rows) eqn:ASC; [|exact I]. set (range := fun j : Z => _). set (inner := fun p : Z * (Z * (result Z * result Z)) => _).
         assert (forall j, exists up down, range_at P h rows m j (snd (range j)) = (select P 1 None rows j up, select P (-1) None rows j down)) as RANGE
           by (intros j; unfold range; cbn [snd]; apply range_at_some).
@@ -290,14 +290,14 @@ Section OneLeaf.
             c - zsum F (fun fl => zsum (snd le) (fun u => loss u fl (effect first X (fst le) (place u) fl)))
             <= against (ids (inputs l)) (snd e) (fun i => zpassed [first] i (zpre [first] Y (fst e) i))
         | Impossible => False | Failed => True end) as K.
-      { intros [m ks]. unfold f. cbn [fst snd]. rewrite (knows_links _ _ _ _ KNOWS), (knows_ranges _ _ _ _ KNOWS). fold made. cbn zeta. set (rows := links made m). rewrite <- EW.
+      { intros [m ks]. unfold f. cbn [fst snd]. destruct (knows_ranges _ _ _ _ KNOWS) as (best_up & best_down & KR). rewrite (knows_links _ _ _ _ KNOWS), KR. clear KR. fold made. cbn zeta. set (rows := links made m). rewrite <- EW.
         destruct (ascending rows) eqn:ASC; [|exact I].
         set (range := fun j : Z => _). set (inner := fun p : Z * Z * (Z * (result Z * result Z)) => _).
         assert (forall j k0, match inner (j, k0, range j) with
           | Got (c, u) => place u = j /\ proper u /\ c - zsum F (fun fl => loss u fl (effect first X m j fl)) <= k0 * zpassed [first] j (zpre [first] Y m j)
           | Impossible => False | Failed => True end) as KI.
         { intros j k0. unfold inner, range. cbn [fst snd]. rewrite first_after.
-          destruct (range_at_some P h rows m j (best_prices P 1 rows j) (best_prices P (-1) rows j)) as (up & down & ->).
+          destruct (range_at_some P h rows m j (best_up rows j) (best_down rows j)) as (up & down & ->).
           pose proof (unit_bound_sound P F ready_width first m A ASC h (sign 2 m j) j k0 (zpre [first] X m j) up down) as UB.
           cbn zeta in UB. fold made rows in UB.
           rewrite (zsum_ext F (effect first X m j) (links_effect X rows j)) by (intros; symmetry; apply links_effect_spec).

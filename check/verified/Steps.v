@@ -152,25 +152,46 @@ Section Select.
 
   Definition select (rows : list (Z * list (ready * Z))) (j : Z) (p : prices) : result Z :=
     if not_negative p then Got (paid P p + zsum rows (above j p)) else Failed.
+End Select.
 
-  (* The best prices where nothing is capped: of every flip the last of as many changes as may be made, and of a row's flips by how much the last of its
+(* Ranges are needed of all units and nodes, at best prices and without caps. Attributes that rows have are few, and looked at one by one instead of along a column. *)
+Section Here.
+  Variables (P : problem) (s : Z) (here : Z -> list Z).
+
+  Definition removed (n b price : Z) (t : term Z) (j : Z) : list Z :=
+    flat_map (fun d => let x := b * weight t d j in if Z.ltb price x && free P n d then [x] else []) (here n).
+  Definition above_here (j : Z) (p : prices) (row : Z * list (ready * Z)) : Z :=
+    let (n, grp) := row in
+    if Z.leb (left P n) 0 then 0
+    else
+      match grp with
+      | [(t, a)] =>
+          match get (columns t) j with
+          | Some c => let price := price_of p n in
+              walk_signed P None n (s * a) price false c + zsum (removed n (- (s * a)) price (source t) j) (fun x => x - price)
+          | None => above P s None j p row
+          end
+      | _ => above P s None j p row
+      end.
+  Definition select_here (rows : list (Z * list (ready * Z))) (j : Z) (p : prices) : result Z :=
+    if not_negative p then Got (paid P p + zsum rows (above_here j p)) else Failed.
+
+  (* The best prices: of every flip the last of as many changes as may be made, and of a row's flips by how much the last of its
      own is above that. Nothing rests on their being the best. Changes, with their signs changed, rise; those that are not above a floor are left out. *)
   Fixpoint first_of (most : nat) (l : list (Z * unit)) : list (Z * unit) :=
     match most, l with S more, a :: rest => a :: first_of more rest | _, _ => [] end.
   Definition last_of (most : Z) (l : list (Z * unit)) : Z :=
     if Z.ltb (Z.of_nat (length l)) most then 0 else match rev_append l [] with a :: _ => pos (- fst a) | [] => 0 end.
 
-  Fixpoint largest_in (most : nat) (n b floor : Z) (present : bool) (l : list (Z * Z)) : list (Z * unit) :=
+  Fixpoint largest_in (most : nat) (n b floor : Z) (l : list (Z * Z)) : list (Z * unit) :=
     match most, l with
     | S more, (w, d) :: rest =>
         let x := b * w in
         if Z.leb x floor then []
-        else if Bool.eqb (attributes P n d) present && free P n d then (- x, tt) :: largest_in more n b floor present rest
-        else largest_in most n b floor present rest
+        else if negb (attributes P n d) && free P n d then (- x, tt) :: largest_in more n b floor rest
+        else largest_in most n b floor rest
     | _, _ => []
     end.
-  Definition largest_signed (most : nat) (n b floor : Z) (present : bool) (c : column) : list (Z * unit) :=
-    if Z.leb b 0 then largest_in most n b floor present (rising c) else largest_in most n (- b) floor present (turned c).
   Definition all_changes (n : Z) (grp : list (ready * Z)) (j floor : Z) : list (Z * unit) :=
     sort (flat_map (fun d =>
       let x := s * (change (attributes P) n d * weights grp j d) in if Z.ltb floor x && free P n d then [(- x, tt)] else []) (ids (count P))).
@@ -183,8 +204,9 @@ Section Select.
         | [(t, a)] =>
             match get (columns t) j with
             | Some c =>
-                let added := largest_signed most n (s * a) floor false c in
-                merge added (largest_signed most n (- (s * a)) (Z.max floor (last_of (left P n) added)) true c)
+                let b := s * a in
+                let added := if Z.leb b 0 then largest_in most n b floor (rising c) else largest_in most n (- b) floor (turned c) in
+                merge added (sort (map (fun x => (- x, tt)) (removed n (- b) (Z.max floor (last_of (left P n) added)) (source t) j)))
             | None => all_changes n grp j floor
             end
         | _ => all_changes n grp j floor
@@ -200,7 +222,7 @@ Section Select.
          else
            let own := last_of (left P (fst row)) (largest_of j floor row) in
            if Z.ltb floor own then [(fst row, own - floor)] else []) rows |}.
-End Select.
+End Here.
 
 (* Bends of a unit, once z is known. *)
 Inductive charge := Rising (level : Z) | Falling (level : Z) | Paying (up down : offer).
@@ -272,7 +294,8 @@ Definition fixed_of (first : layer Z) (width grain : Z) (made : list ready) : fi
      roughly := tabulate (fun d => map (fun t => map (fun j => weight (snd t) d j / small) (ids width)) (numbered first)) |}.
 Definition layer2_of (P : problem) (first : layer Z) (width : Z) (known_fixed : fixed) (sent : list (term Z * table (list Z))) : layer2 :=
   let rest := tabulate (receive width first sent) in
-  let range_of rows j s := select P s None rows j (best_prices P s rows j) in
+  let here := tabulate (fun n => filter (attributes P n) (ids (count P))) in
+  let range_of rows j s := select_here P s (get here) rows j (best_prices P s (get here) rows j) in
   let known := tabulate (fun n => let rows := get (joined known_fixed) n in
     map (fun p => (snd p, (range_of rows (fst p) 1, range_of rows (fst p) (-1)))) (combine (ids width) (get rest n))) in
   {| linked := get (joined known_fixed); at_rest := get rest; ranges := get known; grain := grained known_fixed; rough := get (roughly known_fixed) |}.

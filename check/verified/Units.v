@@ -53,6 +53,63 @@ Proof.
     apply Z.eq_le_incl, zsum_ext. intros d. f_equal. lia.
 Qed.
 
+(* Without a cap it is no more than that. *)
+Lemma walk_exact P n b price present l : b <= 0 -> 0 <= price -> rises l = true ->
+  walk P None n b price present l = zsum l (fun p => amount_of P None n price present (b * fst p) (snd p)).
+Proof.
+  intros B NN. induction l as [|[w d] l IH]; intros R; [reflexivity|]. cbn [walk]. destruct (Z.leb_spec (b * w) price) as [L|L].
+  - symmetry. apply zsum_zero. intros p Hp. unfold amount_of.
+    assert (b * fst p <= b * w).
+    { destruct Hp as [<-|Hp]; [reflexivity|]. pose proof (rises_above _ _ R p Hp) as K. cbn [fst] in K. nia. }
+    destruct (Bool.eqb _ _ && free P n (snd p)); [|reflexivity]. cbn [capped]. unfold pos in *. lia.
+  - rewrite zsum_cons. cbn [fst snd]. rewrite (IH (rises_tail _ _ R)). f_equal.
+    unfold amount_of. replace (pos (b * w)) with (b * w) by (unfold pos; lia). reflexivity.
+Qed.
+
+Lemma walk_signed_exact P n b price present t size j c : 0 <= price -> column_of t size j = Some c ->
+  walk_signed P None n b price present c = zsum (ids size) (fun d => amount_of P None n price present (b * weight t d j) d).
+Proof.
+  intros NN C. apply column_of_spec in C as (R1 & R2 & P1 & P2). unfold walk_signed. destruct (Z.leb_spec b 0).
+  - rewrite walk_exact by auto. rewrite (zsum_perm _ _ _ P1), zsum_map. reflexivity.
+  - rewrite walk_exact by (auto; lia). rewrite (zsum_perm _ _ _ P2), zsum_map. cbn [fst snd].
+    apply zsum_ext. intros d. f_equal. lia.
+Qed.
+
+(* Looking at the attributes that rows have is the same as walking along columns. *)
+Lemma select_here_same P width first m s here j p : (forall n, here n = filter (attributes P n) (ids (count P))) ->
+  let rows := links (all_ready (count P) width first) m in select_here P s here rows j p = select P s None rows j p.
+Proof.
+  intros H rows. unfold select_here, select. destruct (not_negative p) eqn:NN; [|reflexivity]. f_equal. f_equal. apply zsum_ext_in. intros [n grp] I. unfold above_here.
+  destruct (Z.leb (left P n) 0) eqn:L; [unfold above; rewrite L; reflexivity|]. destruct grp as [|[t a] [|]]; try reflexivity. destruct (get (columns t) j) as [c|] eqn:C; [|reflexivity].
+  unfold above. rewrite L, C. cbv zeta. f_equal. assert (In t (all_ready (count P) width first)) as T by (apply (links_ready _ m n [(t, a)] t a); [exact I|left; reflexivity]).
+  unfold all_ready in T. apply in_map_iff in T as ([q t0] & <- & _). cbn [columns source make_ready snd] in *. rewrite get_tabulate in C.
+  rewrite (walk_signed_exact P n _ _ true t0 (count P) j c (price_of_nonneg p n NN) C). unfold removed. rewrite H, zsum_flat_map, zsum_filter. apply zsum_ext. intros d. unfold amount_of.
+  cbn [capped]. destruct (attributes P n d); cbn [Bool.eqb andb]; [|reflexivity]. pose proof (price_of_nonneg p n NN) as N0. destruct (free P n d); rewrite ?andb_true_r, ?andb_false_r; [|reflexivity].
+  destruct (Z.ltb_spec (price_of p n) (- (s * a) * weight t0 d j)); rewrite ?zsum_cons, zsum_nil; unfold pos; lia.
+Qed.
+
+(* What is known of layer 2 is right: the rows, the pre-activations, and the most by which flips change them, at some prices. *)
+Record knows (P : problem) (first : layer Z) (width : Z) (l2 : layer2) : Prop := {
+  knows_links : forall n, linked l2 n = links (all_ready (count P) width first) n;
+  knows_rest : forall n, at_rest l2 n = map (zpre [first] (attributes P) n) (ids width);
+  knows_ranges : exists up down : list (Z * list (ready * Z)) -> Z -> prices, forall n, ranges l2 n = map (fun j => let rows := links (all_ready (count P) width first) n in
+    (zpre [first] (attributes P) n j, (select P 1 None rows j (up rows j), select P (-1) None rows j (down rows j)))) (ids width);
+  knows_grain : 0 < grain l2;
+  knows_rough : forall d, rough l2 d = map (map (fun w => w / grain l2)) (map (fun t => map (weight (snd t) d) (ids width)) (numbered first)) }.
+
+Lemma layer2_knows P first width grain : knows P first width
+  (layer2_of P first width (fixed_of first width grain (all_ready (count P) width first)) (sent_from first width (plain_rows (attributes P)))).
+Proof.
+  assert (forall n, receive width first (sent_from first width (plain_rows (attributes P))) n = map (zpre [first] (attributes P) n) (ids width)) as R
+    by (intros n; apply first_spec, sent_from_spec, plain_reads).
+  unfold layer2_of, fixed_of. constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n| |lia|intros d];
+    rewrite ?get_tabulate; [reflexivity|apply R| |].
+  - set (here := get (tabulate (fun n => filter (attributes P n) (ids (count P))))). exists (best_prices P 1 here), (best_prices P (-1) here).
+    intros n. rewrite get_tabulate. cbn zeta. rewrite !get_tabulate, R. clear R. induction (ids width) as [|j r IH]; [reflexivity|]. cbn [map combine fst snd].
+    rewrite IH, !select_here_same by (intros k; unfold here; rewrite get_tabulate; reflexivity). reflexivity.
+  - rewrite map_map. apply map_ext. intros t. rewrite map_map. reflexivity.
+Qed.
+
 (* At whatever prices, a range is what selection says of them. *)
 Lemma range_at_some P h rows m j up down : exists up' down',
   range_at P h rows m j (select P 1 None rows j up, select P (-1) None rows j down) = (select P 1 None rows j up', select P (-1) None rows j down').

@@ -18,11 +18,12 @@ pub(crate) struct WrittenShare {
 }
 
 impl Session<'_> {
-    /// The leaves of a share line written out as hints, and where it has a size prices that show the sizes of flips.
+    /// The leaves of a share line written out as hints, and where it has a size prices that show the sizes of flips:
+    /// with `exact_sizes` from exact weights, which take long, otherwise from floats where they are known.
     ///
     /// # Errors
     /// If a leaf is not admissible, or its constant is not above 0.
-    pub(crate) fn written_share(&mut self, share: &Share) -> Result<WrittenShare, Fault> {
+    pub(crate) fn written_share(&mut self, share: &Share, exact_sizes: bool) -> Result<WrittenShare, Fault> {
         let Statement { network, budget, .. } = self.checker.statement();
         let usual = ShareLeaf::usual(network.depth());
         let mut leaves = Vec::new();
@@ -34,9 +35,10 @@ impl Session<'_> {
             };
             leaves.push((class, hints));
         }
+        let look = if exact_sizes { Look::Exact } else { Look::Rounded };
         let sizes = match share.size {
             0 => SizePrices { flips: 0, price: 0, prices: Vec::new() },
-            _ => SizePrices::new(&self.weights(share, Look::Rounded)?, budget),
+            _ => SizePrices::new(&self.weights(share, look)?, budget),
         };
         Ok(WrittenShare { leaves, sizes })
     }

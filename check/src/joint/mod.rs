@@ -15,6 +15,6 @@ mod statement;
 
 pub use checker::JointChecker as Checker;
 pub(crate) use checker::JointChecker;
-pub(crate) use shown::{ShownGroup, ShownStep};
+pub(crate) use shown::{MOST_SETS, ShownGroup, ShownStep};
 pub(crate) use statement::JointStatement;
 pub use statement::JointStatement as Statement;

@@ -13,8 +13,9 @@ use crate::number::Dyadic;
 use crate::verdict::Reason;
 use crate::work::Meter;
 
-/// Sets of changes of a leaf that have trees of their own, at most.
-const MOST_SETS: usize = 200;
+/// Sets of changes of a leaf that have trees of their own, at most: first, and where a proof is refused with so few.
+/// Few proofs need more, and writing them takes long.
+pub(crate) const MOST_SETS: [usize; 2] = [200, 4_000];
 
 /// Leaves that are tried for a proof where its own do not suit changed graphs, at most.
 const MOST_TRIED: usize = 1_000;
@@ -47,11 +48,11 @@ pub(crate) struct ShownTree {
 }
 
 impl JointChecker<'_> {
-    /// What is shown of a robust node; nothing of others.
+    /// What is shown of a robust node, at most so many sets of each leaf; nothing of others.
     ///
     /// # Errors
     /// If a tree is none, or it takes too long.
-    pub(crate) fn shown(&self, proof: &EdgeNodeProof) -> Result<Vec<ShownGroup>, Reason> {
+    pub(crate) fn shown(&self, proof: &EdgeNodeProof, most: usize) -> Result<Vec<ShownGroup>, Reason> {
         let EdgeClaim::Robust(proofs) = &proof.claim else { return Ok(Vec::new()) };
         let changes = &self.statement.changes;
         proof.require_reference(changes.graph, changes.network.classes, changes.classes)?;
@@ -66,13 +67,14 @@ impl JointChecker<'_> {
             }
         }
         let left = Cell::new(MOST_TRIED);
-        groups.iter().map(|group| self.group(proof, group, &left)).collect()
+        groups.iter().map(|group| self.group(proof, group, most, &left)).collect()
     }
 
     fn group(
         &self,
         proof: &EdgeNodeProof,
         group: &[&EdgeClassProof],
+        most: usize,
         left: &Cell<usize>,
     ) -> Result<ShownGroup, Reason> {
         let changes = &self.statement.changes;
@@ -85,7 +87,7 @@ impl JointChecker<'_> {
             meter.restart();
             let at = places.next().ok_or(Reason::Incomplete)?;
             let leaves: Result<Vec<_>, Reason> = group.iter().map(|one| leaf(one, at)).collect();
-            sets.push(self.sets(proof, path, &leaves?, left, &meter)?);
+            sets.push(self.sets(proof, path, &leaves?, most, left, &meter)?);
             Ok(())
         })
         .map_err(|(_, reason)| reason)?;
@@ -103,17 +105,18 @@ impl JointChecker<'_> {
         proof: &EdgeNodeProof,
         path: &ChangePath,
         leaves: &[(u32, &FlippedLeaf)],
+        most: usize,
         left: &Cell<usize>,
         meter: &Meter,
     ) -> Result<Vec<ShownSet>, Reason> {
         let open = path.every_open(proof.id, meter)?;
         let mut all: Vec<Vec<usize>> = vec![Vec::new()];
         let mut next = 0;
-        while next < all.len() && all.len() < MOST_SETS {
+        while next < all.len() && all.len() < most {
             let from = all[next].last().map_or(0, |last| last + 1);
             for more in from..open.len() {
                 let larger = [all[next].as_slice(), &[more]].concat();
-                if all.len() < MOST_SETS && path.admits(&set(&open, &larger)) {
+                if all.len() < most && path.admits(&set(&open, &larger)) {
                     all.push(larger);
                 }
             }

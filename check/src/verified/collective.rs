@@ -12,7 +12,7 @@ use crate::collective::{CollectiveHeader, CollectiveLine, CollectiveStatement, O
 use crate::file::{Options, Stated, Stop, read_header};
 use crate::format::Claim;
 use crate::format::lines::Lines;
-use crate::verdict::Verdict;
+use crate::verdict::{Reason, Verdict};
 
 /// What the verified checker says of a file about one attack.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,39 +71,61 @@ pub(super) fn ask(program: &Path, asked: Asked, mut lines: Lines) -> Result<Told
     let Asked { graph, model, header, options } = asked;
     let statement = CollectiveStatement::new(graph, model, header, &options.matrices);
     let statement = statement.map_err(|reason| format!("line 1: {reason}"))?;
-    let checker = Checker::new(statement.of_single_nodes(), options.exact_only);
-    let mut judge = Judge::of_one_attack(program, &checker, &statement)?;
-    let (mut told, mut order) = (Told::default(), Order::new(graph.attributes.rows));
+    let (mut order, mut all) = (Order::new(graph.attributes.rows), Vec::new());
     loop {
         let (batch, failure) = lines.batch();
         if let Some(error) = failure {
             return Err(error.to_string());
         }
         if batch.is_empty() {
-            return Ok(told);
+            break;
         }
-        for line in batch {
-            let line = line.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX));
-            let accepted = match order.place(line) {
+        let read = batch.into_iter().map(|line| line.and_then(|bytes| CollectiveLine::read(&bytes, usize::MAX)));
+        all.extend(read.map(|line| order.place(line)));
+    }
+    let about = About { program, statement: &statement, exact_only: options.exact_only, nodes: graph.attributes.rows };
+    let told = about.ask(&all, false)?;
+    // The other checker takes floats first as well, and exact weights where the claim needs them.
+    let has_sizes = all.iter().any(|line| matches!(line, Ok(Placed::Share(share)) if share.size > 0));
+    if told.holds || !has_sizes { Ok(told) } else { about.ask(&all, true) }
+}
+
+/// Who is asked, and about what.
+struct About<'a> {
+    program: &'a Path,
+    statement: &'a CollectiveStatement<'a>,
+    exact_only: bool,
+    nodes: usize,
+}
+
+impl About<'_> {
+    /// What a new program says of all lines, with sizes of flips from exact weights or from floats.
+    fn ask(&self, lines: &[Result<Placed, Reason>], exact_sizes: bool) -> Result<Told, String> {
+        let &About { program, statement, exact_only, nodes } = self;
+        let checker = &Checker::new(statement.of_single_nodes(), exact_only);
+        let mut judge = Judge::of_one_attack(program, checker, statement)?;
+        let mut told = Told::default();
+        for line in lines {
+            let accepted = match line {
                 Ok(Placed::Node(proof)) if matches!(proof.claim, Claim::Robust(_)) => {
-                    let (verdict, bounds) = judge.ask(&checker, &proof)?;
+                    let (verdict, bounds) = judge.ask(checker, proof)?;
                     told.bounds += bounds;
                     told.safe += usize::from(verdict == Some(Verdict::Robust));
                     verdict == Some(Verdict::Robust)
                 }
                 Ok(Placed::Share(share)) => {
-                    let (accepted, bounds) = judge.share(&checker, &share)?;
+                    let (accepted, bounds) = judge.share(checker, share, exact_sizes)?;
                     told.bounds += bounds;
                     told.shared += usize::from(accepted);
                     accepted
                 }
                 Ok(Placed::Bounds(line)) => {
-                    let accepted = checker.bounds(&line).is_ok() && judge.bounds(&line)?;
+                    let accepted = checker.bounds(line).is_ok() && judge.bounds(line)?;
                     told.bounds += usize::from(accepted);
                     accepted
                 }
                 Ok(Placed::Claim(claim)) => {
-                    told.holds = claim.require_prices(graph.attributes.rows).is_ok() && judge.claim(&claim)?;
+                    told.holds = claim.require_prices(nodes).is_ok() && judge.claim(claim)?;
                     told.holds
                 }
                 Ok(Placed::Node(_) | Placed::Wrong(..)) => false,
@@ -112,5 +134,6 @@ pub(super) fn ask(program: &Path, asked: Asked, mut lines: Lines) -> Result<Told
             };
             told.refused += usize::from(!accepted);
         }
+        Ok(told)
     }
 }

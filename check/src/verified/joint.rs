@@ -10,7 +10,7 @@ use super::edges::{EdgeAnswer, Written, asked};
 use super::process::Process;
 use super::text::{self, ReachPrices, push};
 use crate::edges::format::{Claim, Header, NodeProof};
-use crate::joint::{JointChecker, ShownGroup, ShownStep};
+use crate::joint::{JointChecker, MOST_SETS, ShownGroup, ShownStep};
 
 /// The program, told about one statement.
 pub struct JointJudge(Process);
@@ -31,6 +31,22 @@ impl JointJudge {
     /// # Errors
     /// If the program does not answer.
     pub fn ask(&mut self, checker: &JointChecker, proof: &NodeProof, most: u64) -> Result<EdgeAnswer, String> {
+        let [few, many] = MOST_SETS;
+        match self.shown(checker, proof, most, few)? {
+            (EdgeAnswer::Rejected, true) => self.shown(checker, proof, most, many).map(|(answer, _)| answer),
+            (answer, _) => Ok(answer),
+        }
+    }
+
+    /// The same with trees for so many sets of each leaf at most, and whether one has so many.
+    fn shown(
+        &mut self,
+        checker: &JointChecker,
+        proof: &NodeProof,
+        most: u64,
+        written: usize,
+    ) -> Result<(EdgeAnswer, bool), String> {
+        let mut is_full = false;
         let mut line = format!("node {} {}", proof.id, proof.class);
         match &proof.claim {
             Claim::NonRobust(witness) => {
@@ -40,14 +56,16 @@ impl JointJudge {
                 witness.flips.iter().for_each(|(n, d)| push(&mut line, format_args!("{n} {d}")));
             }
             Claim::Robust(_) => {
-                let Ok(groups) = checker.shown(proof) else { return Ok(EdgeAnswer::Rejected) };
+                let Ok(groups) = checker.shown(proof, written) else { return Ok((EdgeAnswer::Rejected, false)) };
+                let full = |step: &ShownStep| matches!(step, ShownStep::Sets(sets) if sets.len() >= written);
+                is_full = groups.iter().any(|of| of.steps.iter().any(full));
                 push(&mut line, format_args!("robust {most} {}", groups.len()));
                 if groups.iter().try_for_each(|of| group(&mut line, of)).is_none() {
-                    return Ok(EdgeAnswer::Rejected);
+                    return Ok((EdgeAnswer::Rejected, false));
                 }
             }
         }
-        asked(&mut self.0, &line)
+        Ok((asked(&mut self.0, &line)?, is_full))
     }
 }
 

@@ -122,11 +122,16 @@ impl Judge {
         Ok((verdict, bounds))
     }
 
-    /// Is a share line accepted? And how many lines of bounds did it need?
+    /// Is a share line accepted, with sizes from exact weights or from floats? And how many lines of bounds did it need?
     ///
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
-    pub(super) fn share(&mut self, checker: &Checker, share: &Share) -> Result<(bool, usize), String> {
+    pub(super) fn share(
+        &mut self,
+        checker: &Checker,
+        share: &Share,
+        exact_sizes: bool,
+    ) -> Result<(bool, usize), String> {
         let network = &checker.statement().network;
         let (classes, attributes) = (network.classes(), &network.graph.attributes);
         let admissible =
@@ -134,7 +139,7 @@ impl Judge {
         if share.class as usize >= classes || admissible.is_err() {
             return Ok((false, 0));
         }
-        let Ok(written) = checker.session(share.id, |session| session.written_share(share)) else {
+        let Ok(written) = checker.session(share.id, |session| session.written_share(share, exact_sizes)) else {
             return Ok((false, 0));
         };
         let bounds = self.expanded_bounds(checker, share.id)?;

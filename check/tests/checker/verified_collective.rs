@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use common::Random;
 use gcnproof_check::collective::format::*;
-use gcnproof_check::{Stated, find_program, verify_collective};
+use gcnproof_check::{Options, Stated, check, find_program, verify_collective};
+use gcnproof_files::{GraphOptions, read_graph, read_model};
 use serde_json::{Value, json};
 use world::{Case, ONE};
 
@@ -278,4 +279,19 @@ fn components_are_rounded_down_by_themselves() {
     // Rows are limited otherwise: the sum counts.
     case.attacked_nodes = Some(3);
     assert!(!both(&case, 1, price, true));
+}
+
+/// Weights that differ by less than floats say give two sizes to flips that have one: the file holds by exact weights only.
+#[test]
+fn sizes_are_from_exact_weights_where_floats_are_too_coarse() {
+    let Some(program) = program() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/repro/sizes_from_exact_weights");
+    let graph = read_graph(&folder.join("g.npz"), &GraphOptions::default()).unwrap();
+    let model = read_model(&folder.join("m.safetensors")).unwrap();
+    let file = std::fs::read(folder.join("f.jsonl")).unwrap();
+    let options = Options::default();
+    let summary = check(&graph, &model, &options, file.as_slice(), |_| {});
+    assert!(summary.collective.is_some_and(|claim| claim.proved) && summary.accepted(), "{summary}");
+    let told = verify_collective(&program, &graph, &model, &options, file.as_slice()).unwrap().unwrap();
+    assert!(told.accepted(), "{told:?}");
 }
