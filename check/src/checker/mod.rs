@@ -14,12 +14,12 @@ use crate::core::scope::Scope;
 use crate::core::tree::is_predicted;
 use crate::core::{forward, leaf};
 use crate::expand::{Length, Short, exact_hints, row_hints, whole_row_hints};
-use crate::fast::{Attempt, Fast, FastTarget};
+use crate::fast::{Attempt, Fast, FastTarget, FastWeights};
 use crate::format::exact::ExactHints;
 use crate::format::lines::LONGEST_LINE;
 use crate::format::{BoundsLine, Claim, Convention, Leaf, Line, NodeProof, Step};
 use crate::ids::Flip;
-use crate::number::{Dyadic, Interval, Up};
+use crate::number::{Dyadic, Interval};
 use crate::rounding::Rounding;
 use crate::statement::{Decided, Slice, Statement};
 use crate::verdict::{Fault, Reason, Verdict};
@@ -103,9 +103,9 @@ impl<'a> Checker<'a> {
         Ok(expanded)
     }
 
-    /// The attributes by falling norm of their weights, with numbers not below that norm.
-    pub(crate) fn by_norm(&self) -> &[(u32, Up)] {
-        &self.fast.network.by_norm
+    /// The weights of the first layer by falling norm.
+    pub(crate) fn weights(&self) -> &FastWeights {
+        &self.fast.network
     }
 
     /// What lines cost, and may cost.

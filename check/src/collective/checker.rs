@@ -7,10 +7,11 @@ use rayon::prelude::*;
 
 use super::ONE;
 use super::component::{ComponentPart, components};
-use super::limit::{Deferred, limits};
+use super::limit::{Deferred, Waiting};
 use super::line::{CollectiveClaim, CollectiveHeader, CollectiveProof, MOST_SHARES, Share};
+use super::size::{FlipSizes, LargestWeights};
 use super::statement::CollectiveStatement;
-use super::weights::Look;
+use super::weights::{Look, Weights};
 use super::worth::Worth;
 use crate::accepted::Accepted;
 use crate::format::{BoundsLine, NodeProof};
@@ -28,7 +29,7 @@ pub(crate) struct CollectiveChecker<'a> {
     exact: Worth,
     rounded: Worth,
     /// Shares whose weights wait for the prices.
-    deferred: Mutex<Vec<Deferred>>,
+    waiting: Waiting,
     /// The shares with rounded weights, should the claim need better ones.
     again: Mutex<Vec<Share>>,
     /// By node: `α + β + Σ γ` of its accepted share.
@@ -65,7 +66,7 @@ impl<'a> CollectiveChecker<'a> {
             work: work.clone(),
             exact: Worth::new(count),
             rounded: Worth::new(count),
-            deferred: Mutex::default(),
+            waiting: Waiting::new(count),
             again: Mutex::default(),
             shares: (0..count).map(|_| Mutex::default()).collect(),
             ended: Mutex::default(),
@@ -116,15 +117,18 @@ impl<'a> CollectiveChecker<'a> {
             if !session.is_predicted(share.class) {
                 return Err(Reason::Reference("predicted class").into());
             }
-            // What sizes are depends on all weights; otherwise only flips above their price matter.
-            let norms = if self.exact_only || share.size > 0 { None } else { session.weight_norms(share) };
+            // Only flips above their price matter, and those that sizes depend on.
+            let budget = &self.statement.nodes.budget;
+            let bounds = if self.exact_only { None } else { session.weight_bounds(share) };
+            let largest = (share.size > 0 && bounds.is_some()).then(|| session.largest_weights(share)).flatten();
             let counts = self.statement.counts(share.id, share.class);
-            if let Some(norms) = norms
+            if let Some(bounds) = bounds.filter(|_| share.size == 0 || largest.is_some())
                 && let Ok(rests) = session.cover_rests(share)
             {
                 if counts {
-                    session.meter.keep((size_of_val(&*norms) + size_of_val(&*rests)) as u64)?;
-                    locked(&self.deferred).push(Deferred { share: share.clone(), norms, rests });
+                    session.meter.keep(self.waiting.bytes(&bounds, rests.len()))?;
+                    let sizes = largest.map(|largest| FlipSizes::new(largest, budget));
+                    self.waiting.push(Deferred::new(share.clone(), rests, sizes), bounds);
                     *locked(&self.shares[share.id as usize]) = Some(sum);
                 }
                 return Ok(());
@@ -138,11 +142,11 @@ impl<'a> CollectiveChecker<'a> {
             if !counts {
                 return Ok(());
             }
-            let budget = &self.statement.nodes.budget;
+            let sizes = self.sizes(share, &weights);
             if weights.exact {
-                self.exact.add(share, &weights, &rests, budget);
+                self.exact.add(share, &weights, &rests, sizes.as_ref());
             } else {
-                self.rounded.add(share, &weights, &rests, budget);
+                self.rounded.add(share, &weights, &rests, sizes.as_ref());
                 locked(&self.again).push(share.clone());
             }
             *locked(&self.shares[share.id as usize]) = Some(sum);
@@ -189,7 +193,9 @@ impl<'a> CollectiveChecker<'a> {
                     Ok((weights, rests))
                 });
                 match weights {
-                    Ok((weights, rests)) => self.exact.add(share, &weights, &rests, &nodes.budget),
+                    Ok((weights, rests)) => {
+                        self.exact.add(share, &weights, &rests, self.sizes(share, &weights).as_ref())
+                    }
                     // What floats find above 0 is above 0: only its cost can be too high.
                     Err(fault) => self.without_share(share, fault),
                 }
@@ -212,19 +218,26 @@ impl<'a> CollectiveChecker<'a> {
 
     /// Adds the shares that waited for the prices, as far as flips may be worth more.
     fn weigh_deferred(&self, claim: &CollectiveClaim) {
-        let deferred = std::mem::take(&mut *locked(&self.deferred));
+        let deferred = self.waiting.take();
         let CollectiveStatement { nodes, attacked_nodes, .. } = self.statement;
         let others = [&self.exact, &self.rounded];
         let with_prices_of_nodes = attacked_nodes.is_none() && !claim.components;
-        let limits = limits(&deferred, others, claim, with_prices_of_nodes, self.nodes.by_norm());
-        deferred.par_iter().for_each(|Deferred { share, rests, .. }| {
-            let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&limits)));
+        let weights = (&nodes.network, self.nodes.weights());
+        let listed = self.waiting.exceeding(&deferred, others, claim, with_prices_of_nodes, weights);
+        deferred.par_iter().for_each(|Deferred { share, rests, sizes, .. }| {
+            let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&listed)));
             match weights {
-                Ok(weights) => self.rounded.add(share, &weights, rests, &nodes.budget),
+                Ok(weights) => self.rounded.add(share, &weights, rests, sizes.as_ref()),
                 Err(fault) => self.without_share(share, fault),
             }
         });
         locked(&self.again).extend(deferred.into_iter().map(|one| one.share));
+    }
+
+    /// The sizes of flips by a share line that has one, from all weights.
+    fn sizes(&self, share: &Share, weights: &Weights) -> Option<FlipSizes> {
+        let budget = &self.statement.nodes.budget;
+        (share.size > 0).then(|| FlipSizes::new(LargestWeights::of_all(weights, budget), budget))
     }
 
     /// A node that had a share has none after all.

@@ -6,8 +6,8 @@
 //! | `line` | the lines of a file; [`mod@format`] has their short names |
 //! | `statement` | what header, graph and model mean, and which predictions count |
 //! | `weights` | the weights of flips by a share line: exactly, or not below that from floats rounded outward |
-//! | `limit` | which flips need a closer look than Cauchy and Schwarz |
-//! | `size` | the sizes of flips, from their weights |
+//! | `limit` | which flips need a closer look: those that may be worth more than their price |
+//! | `size` | the sizes of flips, from the largest weights |
 //! | `component` | what follows where predictions are rounded down in each component of the graph by itself |
 //! | `worth` | what the share lines add up to for every flip, and the bound that follows |
 //! | `order` | which lines may follow each other |

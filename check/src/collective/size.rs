@@ -8,11 +8,34 @@ use crate::statement::Budget;
 /// The sizes of the flips of one share line.
 pub(super) struct FlipSizes {
     /// The weight from which on a flip has the first size.
-    least: u32,
+    pub(super) least: u32,
     /// `⌈ONE/k*⌉`.
-    first: u32,
+    pub(super) first: u32,
     /// `⌈ONE/(k*+1)⌉`, or 0 if so many flips are not admissible.
-    others: u32,
+    pub(super) others: u32,
+}
+
+/// Weights of flips, the largest that may be made together among them.
+pub(super) struct LargestWeights {
+    /// By node.
+    pub(super) rows: Vec<(u32, Vec<u32>)>,
+    /// Other flips have no larger weight, but where their row has no budget left beside those above.
+    pub(super) floor: u32,
+    /// Flips that all rows together have a budget for.
+    pub(super) room: usize,
+}
+
+impl LargestWeights {
+    /// From all weights.
+    pub(super) fn of_all(weights: &Weights, budget: &Budget) -> LargestWeights {
+        let rows = weights.rows.iter().map(|(node, row)| (*node, row.iter().copied().filter(|&w| w > 0).collect()));
+        LargestWeights { rows: rows.collect(), floor: 0, room: room(weights.rows.iter().map(|row| row.0), budget) }
+    }
+}
+
+/// The flips that rows have a budget for.
+pub(super) fn room(nodes: impl Iterator<Item = u32>, budget: &Budget) -> usize {
+    nodes.fold(0, |sum, node| sum.saturating_add(budget.local(node).min(budget.global)))
 }
 
 /// The weights that count in `T`, falling, and what limits them.
@@ -25,22 +48,24 @@ struct CountedWeights {
 }
 
 impl CountedWeights {
-    fn new(weights: &Weights, budget: &Budget) -> CountedWeights {
-        let (mut kept, mut room, mut last): (Vec<u32>, usize, _) = (Vec::new(), 0, Vec::new());
-        for (node, row) in &weights.rows {
-            let left = budget.local(*node).min(budget.global);
-            room = room.saturating_add(left);
-            let mut own: Vec<u32> = row.iter().copied().filter(|&weight| weight > 0).collect();
-            let all = own.len();
+    fn new(LargestWeights { rows, floor, room }: LargestWeights, budget: &Budget) -> CountedWeights {
+        let (mut kept, mut last): (Vec<u32>, Vec<(u32, u32)>) = Default::default();
+        for (node, mut own) in rows {
+            let (left, all) = (budget.local(node).min(budget.global), own.len());
             keep_largest(&mut own, left);
             if own.len() < all {
-                last.push((*node, own.iter().copied().min().unwrap_or(0)));
+                last.push((node, own.iter().copied().min().unwrap_or(0)));
             }
             kept.append(&mut own);
         }
         let most = room.min(budget.global);
         keep_largest(&mut kept, most);
         kept.sort_unstable_by(|a, b| b.cmp(a));
+        if floor > 0 {
+            // What is not listed counts as the floor wherever that is more.
+            kept.iter_mut().for_each(|weight| *weight = floor.max(*weight));
+            kept.resize(most, floor);
+        }
         CountedWeights { weights: kept, most, last }
     }
 
@@ -58,8 +83,7 @@ impl CountedWeights {
 }
 
 impl FlipSizes {
-    /// From all weights.
-    pub(super) fn new(weights: &Weights, budget: &Budget) -> FlipSizes {
+    pub(super) fn new(weights: LargestWeights, budget: &Budget) -> FlipSizes {
         let kept = CountedWeights::new(weights, budget);
         let Some((flips, least)) = kept.first() else { return FlipSizes { least: ONE, first: 0, others: 0 } };
         let size = |flips: usize| u32::try_from(flips).map_or(1, |flips| ONE.div_ceil(flips));
@@ -67,7 +91,7 @@ impl FlipSizes {
         FlipSizes { least, first: size(flips), others }
     }
 
-    /// The size of a flip of this weight.
+    /// The size of a flip of this weight: it rises with the weight.
     pub(super) fn of(&self, weight: u32) -> u32 {
         match weight {
             0 => 0,
@@ -89,8 +113,8 @@ pub(crate) struct SizePrices {
 }
 
 impl SizePrices {
-    /// From all weights: with these prices `T` is reached.
-    pub(super) fn new(weights: &Weights, budget: &Budget) -> SizePrices {
+    /// With these prices `T` is reached.
+    pub(super) fn new(weights: LargestWeights, budget: &Budget) -> SizePrices {
         let kept = CountedWeights::new(weights, budget);
         let flips = kept.first().map_or(kept.most + 1, |(flips, _)| flips);
         let price = flips.checked_sub(2).and_then(|at| kept.weights.get(at)).copied().unwrap_or(0);

@@ -2,19 +2,22 @@
 //! outward.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use dashu_int::IBig;
 
 use super::ONE;
 use super::line::{Cover, Share, ShareLeaf};
+use super::size::{LargestWeights, room};
 use crate::checker::Session;
 use crate::core::leaf::Target;
 use crate::core::path::Path;
 use crate::expand::{Short, exact_hints};
+use crate::fast::{FastLosses, RowBound};
 use crate::format::Step;
 use crate::format::exact::{ExactHints, ExactPrices};
 use crate::ids::Flip;
-use crate::number::{Dyadic, Interval, Up};
+use crate::number::{Down, Dyadic, Interval};
 use crate::statement::Statement;
 use crate::verdict::{Fault, Reason};
 
@@ -59,28 +62,65 @@ pub(super) enum Look<'l> {
     Exact,
     /// From floats where they suffice.
     Rounded,
-    /// The same, of so many attributes of each node by falling norm. There are no weights of others.
-    Within(&'l [usize]),
+    /// The same, of the attributes of each node that are listed by their places among the falling norms, ascending.
+    /// There are no weights of others.
+    Within(&'l [Vec<u32>]),
 }
 
-impl Look<'_> {
-    fn limit(&self, node: u32) -> usize {
+impl<'l> Look<'l> {
+    fn listed(&self, node: u32) -> Option<&'l [u32]> {
         match self {
-            Look::Exact | Look::Rounded => usize::MAX,
-            Look::Within(limits) => limits[node as usize],
+            Look::Exact | Look::Rounded => None,
+            Look::Within(listed) => Some(&listed[node as usize]),
         }
     }
 }
 
 impl Session<'_> {
-    /// What the weights of a share line are at most, by node and for a norm of 1, if floats suffice for its constants.
-    pub(super) fn weight_norms(&mut self, share: &Share) -> Option<Vec<(u32, Up)>> {
+    /// What the weights of a share line are at most, by node and in units of 1, if floats suffice for its constants.
+    pub(super) fn weight_bounds(&mut self, share: &Share) -> Option<BTreeMap<u32, RowBound>> {
+        let mut bounds: BTreeMap<u32, RowBound> = BTreeMap::new();
+        self.each_leaf(share, |constant, losses| {
+            for (node, bound) in losses.row_bounds() {
+                let bound = bound.over(constant);
+                match bounds.entry(node) {
+                    Entry::Vacant(none) => drop(none.insert(bound)),
+                    Entry::Occupied(mut known) => known.get_mut().raise(&bound),
+                }
+            }
+        })?;
+        Some(bounds)
+    }
+
+    /// The largest weights by a share line, if floats suffice for its constants.
+    pub(super) fn largest_weights(&mut self, share: &Share) -> Option<LargestWeights> {
+        let (mut flips, mut floor): (BTreeMap<Flip, u32>, u32) = Default::default();
+        self.each_leaf(share, |constant, losses| {
+            let (shares, most) = losses.largest_shares(constant);
+            floor = floor.max(most);
+            for (flip, share) in shares {
+                let known = flips.entry(flip).or_insert(0);
+                *known = share.max(*known);
+            }
+        })?;
+        let mut rows: Vec<(u32, Vec<u32>)> = Vec::new();
+        for ((node, _), weight) in flips {
+            match rows.last_mut().filter(|row| row.0 == node) {
+                Some((_, row)) => row.push(weight),
+                None => rows.push((node, vec![weight])),
+            }
+        }
+        let room = room(self.slice.nodes(1).iter().copied(), &self.checker.statement().budget);
+        Some(LargestWeights { rows, floor, room })
+    }
+
+    /// Shows the losses by every class, with the constant that they are lost from, if floats suffice for it.
+    fn each_leaf(&mut self, share: &Share, mut take: impl FnMut(Down, FastLosses)) -> Option<()> {
         let network = &self.checker.statement().network;
         let (classes, usual) = (network.classes() as u32, ShareLeaf::usual(network.depth()));
         if self.checker.has_stated_bounds() {
             return None;
         }
-        let mut norms: BTreeMap<u32, Up> = BTreeMap::new();
         let mut listed = share.leaves.iter().peekable();
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
@@ -91,12 +131,9 @@ impl Session<'_> {
             if !constant.is_positive() {
                 return None;
             }
-            for (node, norm) in self.target.losses(&hints, &path.decided, step).row_norms() {
-                let known = norms.entry(node).or_insert(Up::ZERO);
-                *known = known.most(norm.over(constant));
-            }
+            take(constant, self.target.losses(&hints, &path.decided, step));
         }
-        Some(norms.into_iter().collect())
+        Some(())
     }
 
     /// What the weights of the flips of each cover leave of one, from floats where they suffice.
@@ -107,14 +144,16 @@ impl Session<'_> {
         if share.covers.is_empty() {
             return Ok(Vec::new());
         }
-        // The attributes of the flips by falling norm, and those before them.
-        let mut limits = vec![0; self.checker.statement().network.graph.attributes.rows];
+        let mut listed = vec![Vec::new(); self.checker.statement().network.graph.attributes.rows];
         for (node, attribute) in share.covers.iter().flat_map(|cover| &cover.made) {
-            let by_norm = self.checker.by_norm().iter().position(|entry| entry.0 == *attribute);
-            let limit = &mut limits[*node as usize];
-            *limit = by_norm.map_or(usize::MAX, |at| at + 1).max(*limit);
+            let by_norm = (0u32..).zip(&self.checker.weights().by_norm);
+            listed[*node as usize].extend(by_norm.filter(|entry| entry.1.0 == *attribute).map(|entry| entry.0));
         }
-        Ok(self.weights(share, Look::Within(&limits))?.rests(share)?)
+        listed.iter_mut().for_each(|places| {
+            places.sort_unstable();
+            places.dedup();
+        });
+        Ok(self.weights(share, Look::Within(&listed))?.rests(share)?)
     }
 
     /// The weights of a share line, whose class must be the predicted one.
@@ -125,7 +164,7 @@ impl Session<'_> {
         let Statement { network, budget, .. } = self.checker.statement();
         let (classes, depth) = (network.classes() as u32, network.depth());
         let free = self.slice.nodes(1).iter().filter(|&&node| budget.local(node).min(budget.global) > 0);
-        let free = free.filter(|&&node| look.limit(node) > 0);
+        let free = free.filter(|&&node| look.listed(node).is_none_or(|listed| !listed.is_empty()));
         let rows = free.map(|&node| (node, vec![0; network.graph.attributes.columns])).collect();
         let mut weights = Weights { rows, exact: true };
         let mut listed = share.leaves.iter().peekable();
@@ -168,7 +207,7 @@ impl Session<'_> {
         if !matches!(look, Look::Exact) && constant.is_positive() && !self.checker.has_stated_bounds() {
             weights.exact = false;
             let losses = self.target.losses(&hints, &path.decided, step);
-            losses.raise_shares(constant, &mut weights.rows, |node| look.limit(node));
+            losses.raise_shares(constant, &mut weights.rows, |node| look.listed(node));
             return Ok(());
         }
         self.exact_leaf(&objective, &short, hints.exact(self.slice), weights).map(drop)

@@ -37,13 +37,12 @@ impl Worth {
 
     /// Adds a share line; `rests` are what its covers leave. There are at most [`super::line::MOST_SHARES`], so that no
     /// sum is too large.
-    pub(super) fn add(&self, share: &Share, weights: &Weights, rests: &[u32], budget: &Budget) {
-        let sizes = (share.size > 0).then(|| FlipSizes::new(weights, budget));
+    pub(super) fn add(&self, share: &Share, weights: &Weights, rests: &[u32], sizes: Option<&FlipSizes>) {
         for (node, row) in &weights.rows {
             let mut worth = self.row(*node as usize);
             worth.resize(row.len(), 0);
             for (worth, &weight) in worth.iter_mut().zip(row) {
-                let size = sizes.as_ref().map_or(0, |sizes| sizes.of(weight));
+                let size = sizes.map_or(0, |sizes| sizes.of(weight));
                 *worth += u64::from(share.weight) * u64::from(weight) + u64::from(share.size) * u64::from(size);
             }
             for (cover, &rest) in share.covers.iter().zip(rests) {

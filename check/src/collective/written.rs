@@ -1,7 +1,7 @@
 //! Share lines written out for the verified checker.
 
 use super::line::{Share, ShareLeaf};
-use super::size::SizePrices;
+use super::size::{LargestWeights, SizePrices};
 use super::weights::{Look, Weights};
 use crate::checker::Session;
 use crate::core::path::Path;
@@ -35,12 +35,20 @@ impl Session<'_> {
             };
             leaves.push((class, hints));
         }
-        let look = if exact_sizes { Look::Exact } else { Look::Rounded };
         let sizes = match share.size {
             0 => SizePrices { flips: 0, price: 0, prices: Vec::new() },
-            _ => SizePrices::new(&self.weights(share, look)?, budget),
+            _ => SizePrices::new(self.largest(share, exact_sizes)?, budget),
         };
         Ok(WrittenShare { leaves, sizes })
+    }
+
+    fn largest(&mut self, share: &Share, exact: bool) -> Result<LargestWeights, Fault> {
+        let largest = if exact { None } else { self.largest_weights(share) };
+        let look = if exact { Look::Exact } else { Look::Rounded };
+        let of_all = |session: &mut Self| {
+            Ok(LargestWeights::of_all(&session.weights(share, look)?, &session.checker.statement().budget))
+        };
+        largest.map_or_else(|| of_all(self), Ok)
     }
 
     fn leaf_hints(&mut self, reference: u32, class: u32, leaf: &Leaf) -> Result<Hints, Reason> {

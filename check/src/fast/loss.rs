@@ -11,6 +11,7 @@ use super::nested_loss::NestedLosses;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
 use super::row::{NodeUnits, covering};
+use super::row_bound::RowBound;
 use crate::ids::Flip;
 use crate::number::{
     BendSum, DirectedBend, Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step,
@@ -122,16 +123,41 @@ impl FastLosses<'_> {
         }
     }
 
-    /// By rows with flips to make, numbers not below what their flips lose divided by the norm of the attribute's
-    /// weights; 0 for rows that are left out.
-    pub(crate) fn row_norms(&self) -> impl Iterator<Item = (u32, Up)> {
-        self.places(&self.shape().steep).into_iter().map(|row| (row.node, row.norm))
+    /// What flips lose at most, by rows with flips to make. Of rows that are left out they lose nothing.
+    pub(crate) fn row_bounds(&self) -> Vec<(u32, RowBound)> {
+        let shape = self.shape();
+        let bound = |row: Places| {
+            let RoundedSlopes { plus, minus } = self.steep_slopes(row.place, row.node, &shape.steep).stepped(self.step);
+            (row.node, RowBound::new(row.norm, &plus, &minus))
+        };
+        self.places(&shape.steep).into_iter().map(bound).collect()
+    }
+
+    /// Free flips with shares of a constant, in units of 2⁻²⁴ and not below `loss / constant`, and a share. The others
+    /// have no larger one than that, but where their row has no budget left beside those that are listed.
+    pub(crate) fn largest_shares(&self, constant: Down) -> (Vec<(Flip, u32)>, u32) {
+        let count = self.decided.left_in_all(self.budget).unwrap_or(0);
+        let shape = self.shape();
+        let mut places = self.places(&shape.steep);
+        if count == 0 || places.is_empty() {
+            return (Vec::new(), 0);
+        }
+        let mut present = vec![false; self.network.exact.graph.attributes.columns];
+        let mut price = RisingPrice::new(count);
+        let found = self.collect(&mut price, &shape, &mut places, &mut present);
+        let share = |(at, d, loss): Found| ((places[at].node, d), loss.share_of(constant));
+        (found.into_iter().map(share).collect(), Up::from(price.price).share_of(constant))
     }
 
     /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below
-    /// `loss / constant`. The rows are of nodes with flips to make, each with the shares of all attributes; of a row so
-    /// many attributes are looked at as `limit` says, by falling norm.
-    pub(crate) fn raise_shares(&self, constant: Down, rows: &mut [(u32, Vec<u32>)], limit: impl Fn(u32) -> usize) {
+    /// `loss / constant`. The rows are of nodes with flips to make, each with the shares of all attributes; of a row
+    /// those attributes are looked at that `looked_at` lists by their places among the falling norms, or all.
+    pub(crate) fn raise_shares<'l>(
+        &self,
+        constant: Down,
+        rows: &mut [(u32, Vec<u32>)],
+        looked_at: impl Fn(u32) -> Option<&'l [u32]>,
+    ) {
         let shape = self.shape();
         let mut present = vec![false; self.network.exact.graph.attributes.columns];
         let width = self.network.columns.len().max(1);
@@ -140,9 +166,13 @@ impl FastLosses<'_> {
             let (most, lines) = self.slopes(place, *node, &shape.steep);
             let attributes = self.network.exact.graph.attributes.row(*node as usize);
             attributes.iter().for_each(|&d| present[d as usize] = true);
-            let ordered = self.network.by_norm_weights.chunks_exact(width).zip(&self.network.by_norm);
-            step((limit(*node).min(self.network.by_norm.len()) * width) as u64);
-            for (weights, &(d, norm)) in ordered.take(limit(*node)) {
+            let listed = looked_at(*node);
+            let count = listed.map_or(self.network.by_norm.len(), <[u32]>::len);
+            step((count * width) as u64);
+            for at in 0..count {
+                let at = listed.map_or(at, |listed| listed[at] as usize);
+                let (weights, (d, norm)) =
+                    (&self.network.by_norm_weights[at * width..][..width], self.network.by_norm[at]);
                 // Cauchy and Schwarz.
                 let largest = most.losing.times_up(norm);
                 if largest.is_zero() {
@@ -276,7 +306,7 @@ impl FastLosses<'_> {
         places: &mut [Places],
         present: &mut [bool],
     ) -> Vec<Found> {
-        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        let largest = self.network.largest_norm();
         let width = self.network.columns.len().max(1);
         let mut found = Vec::new();
         for (at, row) in places.iter_mut().enumerate() {
@@ -320,15 +350,13 @@ impl FastLosses<'_> {
         found
     }
 
-    /// The slopes of a row: with bends and kinks overstated, and without them where it has any.
-    fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
-        let width = self.network.columns.len();
-        let mut most = RoundedSlopes::new(width);
-        let (mut lines, mut bent) = (RoundedSlopes::new(width), false);
+    /// The slopes of a row with bends and kinks overstated.
+    fn steep_slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> RoundedSlopes {
+        let mut slopes = RoundedSlopes::new(self.network.columns.len());
         for pair in pairs(self.slice.reached(place)) {
             let m = pair[0].place();
             for (unit, up, down) in &steep[m] {
-                self.add(&mut most, pair, *unit, *up, *down);
+                self.add(&mut slopes, pair, *unit, *up, *down);
             }
             for bend in self.envelopes.get(m).map_or(&[][..], |list| list) {
                 let along = |link: &Link| {
@@ -339,11 +367,23 @@ impl FastLosses<'_> {
                 let amounts = bend.prices.amounts((node, u32::MAX));
                 let (up, down) = (excess_share(amounts[0].lower, largest), kept_share(amounts[1].lower, largest));
                 let c = bend.weight;
-                self.add(&mut most, pair, bend.unit, -Up::from(c).times(up), -Down::from(c).times(down));
+                self.add(&mut slopes, pair, bend.unit, -Up::from(c).times(up), -Down::from(c).times(down));
             }
-            bent |= !self.levels.get(m).is_none_or(Vec::is_empty) || self.kinks(pair).next().is_some();
         }
-        bent |= self.nested.is_some() || self.envelopes.iter().any(|list| !list.is_empty());
+        slopes
+    }
+
+    /// The slopes of a row: with bends and kinks overstated, and without them where it has any.
+    fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
+        let most = self.steep_slopes(place, node, steep);
+        let mut lines = RoundedSlopes::new(self.network.columns.len());
+        let bends = |pair: &[Link]| {
+            let m = pair[0].place();
+            !self.levels.get(m).is_none_or(Vec::is_empty) || self.kinks(pair).next().is_some()
+        };
+        let bent = self.nested.is_some()
+            || self.envelopes.iter().any(|list| !list.is_empty())
+            || pairs(self.slice.reached(place)).any(bends);
         if bent {
             for pair in pairs(self.slice.reached(place)) {
                 let m = pair[0].place();
@@ -357,7 +397,7 @@ impl FastLosses<'_> {
                 }
             }
         }
-        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        let largest = self.network.largest_norm();
         (most.rounded(self.step, largest), bent.then(|| lines.rounded(self.step, largest)))
     }
 
@@ -367,7 +407,7 @@ impl FastLosses<'_> {
         for pair in pairs(self.slice.reached(place)) {
             steep[pair[0].place()].iter().for_each(|(unit, up, down)| self.add(&mut slopes, pair, *unit, *up, *down));
         }
-        let largest = self.network.by_norm.first().map_or(Up::ZERO, |first| first.1);
+        let largest = self.network.largest_norm();
         slopes.convex().rounded(self.step, largest)
     }
 
@@ -563,9 +603,14 @@ impl RoundedSlopes {
     }
 
     /// The core rounds them to its grid.
-    fn rounded(mut self, step: Stored, largest: Up) -> RowSlopes {
+    fn stepped(mut self, step: Stored) -> RoundedSlopes {
         self.plus.iter_mut().for_each(|x| *x = x.minus(step.into()));
         self.minus.iter_mut().for_each(|x| *x = x.plus(step.into()));
-        RowSlopes::new(&self.plus, &self.minus, largest)
+        self
+    }
+
+    fn rounded(self, step: Stored, largest: Up) -> RowSlopes {
+        let RoundedSlopes { plus, minus } = self.stepped(step);
+        RowSlopes::new(&plus, &minus, largest)
     }
 }

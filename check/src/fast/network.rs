@@ -3,7 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::number::{Interval, Stored, Up, norm};
+use super::row_bound::RowBound;
+use crate::number::{Down, Interval, Stored, Up, norm, step};
 use crate::statement::{Link, Network};
 
 /// The network, and its first weights ordered. Where a layer has several terms, their weights are side by side: `K·out`
@@ -32,6 +33,25 @@ impl Deref for FastNetwork<'_> {
 
     fn deref(&self) -> &FastWeights {
         &self.weights
+    }
+}
+
+impl FastWeights {
+    /// Not below the norm of the weights of any attribute.
+    pub(crate) fn largest_norm(&self) -> Up {
+        self.by_norm.first().map_or(Up::ZERO, |first| first.1)
+    }
+
+    /// The places among the first `count` falling norms of those attributes whose flips of a row may lose more than a
+    /// price; `present` are the attributes of the row, ascending.
+    pub(crate) fn exceeding(&self, bound: &RowBound, present: &[u32], count: usize, price: Down) -> Vec<u32> {
+        let (slopes, width) = (bound.slopes(self.largest_norm()), self.columns.len().max(1));
+        let ordered = (0u32..).zip(self.by_norm_weights.chunks_exact(width).zip(&self.by_norm));
+        step((count * width) as u64);
+        let exceeds = |&(_, (weights, &(d, norm))): &(u32, (&[Stored], &(u32, Up)))| {
+            slopes.loss_above(weights, norm, present.binary_search(&d).is_ok(), price).is_some()
+        };
+        ordered.take(count).filter(exceeds).map(|(at, _)| at).collect()
     }
 }
 
