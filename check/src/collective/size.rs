@@ -89,7 +89,13 @@ pub(crate) struct SizePrices {
 }
 
 impl SizePrices {
-    /// From all weights: with these prices `T` is reached.
+    /// Not above the last weight that counts, where weights are known of some flips: no smaller weight matters.
+    pub(super) fn least(weights: &Weights, budget: &Budget) -> u32 {
+        let CountedWeights { weights, most, .. } = CountedWeights::new(weights, budget);
+        most.checked_sub(1).and_then(|at| weights.get(at)).copied().unwrap_or(0)
+    }
+
+    /// From all weights, or from those that are above [`SizePrices::least`]: with these prices `T` is reached.
     pub(super) fn new(weights: &Weights, budget: &Budget) -> SizePrices {
         let kept = CountedWeights::new(weights, budget);
         let flips = kept.first().map_or(kept.most + 1, |(flips, _)| flips);

@@ -6,9 +6,12 @@ use super::weights::{Look, Weights};
 use crate::checker::Session;
 use crate::core::path::Path;
 use crate::format::{Hints, Leaf};
-use crate::number::Interval;
+use crate::number::{Down, Interval, Stored, Up};
 use crate::statement::Statement;
 use crate::verdict::{Fault, Reason};
+
+/// Attributes of every node, by falling norm, that are looked at first.
+const FIRST: usize = 64;
 
 /// A share line as the verified checker takes it.
 pub(crate) struct WrittenShare {
@@ -35,12 +38,28 @@ impl Session<'_> {
             };
             leaves.push((class, hints));
         }
-        let look = if exact_sizes { Look::Exact } else { Look::Rounded };
-        let sizes = match share.size {
-            0 => SizePrices { flips: 0, price: 0, prices: Vec::new() },
-            _ => SizePrices::new(&self.weights(share, look)?, budget),
+        let sizes = match (share.size, exact_sizes) {
+            (0, _) => SizePrices { flips: 0, price: 0, prices: Vec::new() },
+            (_, true) => SizePrices::new(&self.weights(share, Look::Exact)?, budget),
+            (_, false) => SizePrices::new(&self.largest_weights(share)?, budget),
         };
         Ok(WrittenShare { leaves, sizes })
+    }
+
+    /// The weights from floats that sizes depend on: those of the largest norms, and then all that may be above the least
+    /// of them that counts.
+    fn largest_weights(&mut self, share: &Share) -> Result<Weights, Fault> {
+        let Statement { network, budget, .. } = self.checker.statement();
+        let Some(norms) = self.weight_norms(share) else { return self.weights(share, Look::Rounded) };
+        let nodes = network.graph.attributes.rows;
+        let first = self.weights(share, Look::Within(&vec![FIRST; nodes]))?;
+        let (least, one) = (SizePrices::least(&first, budget), Down::from(Stored::ONE));
+        let mut limits = vec![0; nodes];
+        for (node, norm) in norms {
+            let may_count = |&(_, of): &(u32, Up)| norm.times_up(of).share_of(one) > least;
+            limits[node as usize] = self.checker.by_norm().partition_point(may_count);
+        }
+        self.weights(share, Look::Within(&limits))
     }
 
     fn leaf_hints(&mut self, reference: u32, class: u32, leaf: &Leaf) -> Result<Hints, Reason> {
