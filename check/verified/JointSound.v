@@ -29,7 +29,7 @@ Proof.
   intros S. assert (forall n, receive width (layer_on g l) sent n = map (zpre [layer_on g l] (attributes P) n) (ids width)) as R by (intros n; apply first_spec, S).
   rewrite (ready_on_spec g (count P) width l). unfold layer2_of, fixed_of.
   constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n| |lia|intros d]; rewrite ?get_tabulate; [reflexivity|apply R| |].
-  - set (here := get (tabulate (fun n => filter (attributes P n) (ids (count P))))). exists (best_prices P 1 here), (best_prices P (-1) here).
+  - set (here := get (tabulate (columns_here P (layer_on g l)))). exists (best_prices P 1 here), (best_prices P (-1) here).
     intros n. rewrite get_tabulate. cbn zeta. rewrite !get_tabulate, R. clear R. induction (ids width) as [|i r IH]; [reflexivity|]. cbn [map combine fst snd].
     rewrite IH, !select_here_same by (intros k; unfold here; rewrite get_tabulate; reflexivity). reflexivity.
   - rewrite !numbered_on, !map_map. apply map_ext. intros t. rewrite map_map. reflexivity.

@@ -67,10 +67,11 @@ Record ready := { number : Z; source : term Z; columns : table (option column) }
 Fixpoint rises (l : list (Z * Z)) : bool :=
   match l with a :: ((b :: _) as rest) => Z.leb (fst a) (fst b) && rises rest | _ => true end.
 
-Definition column_of (t : term Z) (size j : Z) : option column :=
-  let up := sort (map (fun d => (weight t d j, d)) (ids size)) in
+Definition column_over (t : term Z) (over : list Z) (j : Z) : option column :=
+  let up := sort (map (fun d => (weight t d j, d)) over) in
   let down := rev_append (map (fun p => (- fst p, snd p)) up) [] in
   if rises up && rises down then Some {| rising := up; turned := down |} else None.
+Definition column_of (t : term Z) (size : Z) : Z -> option column := column_over t (ids size).
 
 Definition make_ready (size width : Z) (t : Z * term Z) : ready :=
   {| number := fst t; source := snd t; columns := tabulate (column_of (snd t) size) |}.
@@ -154,22 +155,22 @@ Section Select.
     if not_negative p then Got (paid P p + zsum rows (above j p)) else Failed.
 End Select.
 
-(* Ranges are needed of all units and nodes, at best prices and without caps. Attributes that rows have are few, and looked at one by one instead of along a column. *)
+(* Ranges are needed of all units and nodes, at best prices and without caps. Attributes that rows have are few: of each row there are columns of these alone, by the numbers of terms. *)
 Section Here.
-  Variables (P : problem) (s : Z) (here : Z -> list Z).
+  Variables (P : problem) (s : Z) (here : Z -> list (Z * table (option column))).
 
-  Definition removed (n b price : Z) (t : term Z) (j : Z) : list Z :=
-    flat_map (fun d => let x := b * weight t d j in if Z.ltb price x && free P n d then [x] else []) (here n).
+  Definition column_here (n q j : Z) : option column :=
+    match List.find (fun e => Z.eqb (fst e) q) (here n) with Some e => get (snd e) j | None => None end.
   Definition above_here (j : Z) (p : prices) (row : Z * list (ready * Z)) : Z :=
     let (n, grp) := row in
     if Z.leb (left P n) 0 then 0
     else
       match grp with
       | [(t, a)] =>
-          match get (columns t) j with
-          | Some c => let price := price_of p n in
-              walk_signed P None n (s * a) price false c + zsum (removed n (- (s * a)) price (source t) j) (fun x => x - price)
-          | None => above P s None j p row
+          match get (columns t) j, column_here n (number t) j with
+          | Some c, Some own => let price := price_of p n in
+              walk_signed P None n (s * a) price false c + walk_signed P None n (- (s * a)) price true own
+          | _, _ => above P s None j p row
           end
       | _ => above P s None j p row
       end.
@@ -183,15 +184,17 @@ Section Here.
   Definition last_of (most : Z) (l : list (Z * unit)) : Z :=
     if Z.ltb (Z.of_nat (length l)) most then 0 else match rev_append l [] with a :: _ => pos (- fst a) | [] => 0 end.
 
-  Fixpoint largest_in (most : nat) (n b floor : Z) (l : list (Z * Z)) : list (Z * unit) :=
+  Fixpoint largest_in (most : nat) (n b floor : Z) (present : bool) (l : list (Z * Z)) : list (Z * unit) :=
     match most, l with
     | S more, (w, d) :: rest =>
         let x := b * w in
         if Z.leb x floor then []
-        else if negb (attributes P n d) && free P n d then (- x, tt) :: largest_in more n b floor rest
-        else largest_in most n b floor rest
+        else if Bool.eqb (attributes P n d) present && free P n d then (- x, tt) :: largest_in more n b floor present rest
+        else largest_in most n b floor present rest
     | _, _ => []
     end.
+  Definition largest_signed (most : nat) (n b floor : Z) (present : bool) (c : column) : list (Z * unit) :=
+    if Z.leb b 0 then largest_in most n b floor present (rising c) else largest_in most n (- b) floor present (turned c).
   Definition all_changes (n : Z) (grp : list (ready * Z)) (j floor : Z) : list (Z * unit) :=
     sort (flat_map (fun d =>
       let x := s * (change (attributes P) n d * weights grp j d) in if Z.ltb floor x && free P n d then [(- x, tt)] else []) (ids (count P))).
@@ -202,12 +205,11 @@ Section Here.
       let most := Z.to_nat (Z.min (left P n) (count P)) in
       first_of most match grp with
         | [(t, a)] =>
-            match get (columns t) j with
-            | Some c =>
-                let b := s * a in
-                let added := if Z.leb b 0 then largest_in most n b floor (rising c) else largest_in most n (- b) floor (turned c) in
-                merge added (sort (map (fun x => (- x, tt)) (removed n (- b) (Z.max floor (last_of (left P n) added)) (source t) j)))
-            | None => all_changes n grp j floor
+            match get (columns t) j, column_here n (number t) j with
+            | Some c, Some own =>
+                let added := largest_signed most n (s * a) floor false c in
+                merge added (largest_signed most n (- (s * a)) (Z.max floor (last_of (left P n) added)) true own)
+            | _, _ => all_changes n grp j floor
             end
         | _ => all_changes n grp j floor
         end.
@@ -292,9 +294,11 @@ Definition fixed_of (first : layer Z) (width grain : Z) (made : list ready) : fi
   let small := Z.max 1 grain in
   {| joined := tabulate (links made); grained := small;
      roughly := tabulate (fun d => map (fun t => map (fun j => weight (snd t) d j / small) (ids width)) (numbered first)) |}.
+Definition columns_here (P : problem) (first : layer Z) (n : Z) : list (Z * table (option column)) :=
+  let own := filter (attributes P n) (ids (count P)) in map (fun t => (fst t, tabulate (column_over (snd t) own))) (numbered first).
 Definition layer2_of (P : problem) (first : layer Z) (width : Z) (known_fixed : fixed) (sent : list (term Z * table (list Z))) : layer2 :=
   let rest := tabulate (receive width first sent) in
-  let here := tabulate (fun n => filter (attributes P n) (ids (count P))) in
+  let here := tabulate (columns_here P first) in
   let range_of rows j s := select_here P s (get here) rows j (best_prices P s (get here) rows j) in
   let known := tabulate (fun n => let rows := get (joined known_fixed) n in
     map (fun p => (snd p, (range_of rows (fst p) 1, range_of rows (fst p) (-1)))) (combine (ids width) (get rest n))) in

@@ -33,13 +33,13 @@ Proof.
     unfold amount_of. replace (pos (b * w)) with (b * w) by (unfold pos; lia). lia.
 Qed.
 
-Lemma column_of_spec t size j c : column_of t size j = Some c ->
+Lemma column_of_spec t over j c : column_over t over j = Some c ->
   rises (rising c) = true /\ rises (turned c) = true /\
-  Permutation (rising c) (map (fun d => (weight t d j, d)) (ids size)) /\
-  Permutation (turned c) (map (fun d => (- weight t d j, d)) (ids size)).
+  Permutation (rising c) (map (fun d => (weight t d j, d)) over) /\
+  Permutation (turned c) (map (fun d => (- weight t d j, d)) over).
 Proof.
-  unfold column_of. set (up := sort _). destruct (rises up && rises _) eqn:E; [|discriminate]. intros [= <-]. cbn [rising turned].
-  apply andb_prop in E as [E1 E2]. assert (Permutation up (map (fun d => (weight t d j, d)) (ids size))) as S by apply sort_perm.
+  unfold column_over. set (up := sort _). destruct (rises up && rises _) eqn:E; [|discriminate]. intros [= <-]. cbn [rising turned].
+  apply andb_prop in E as [E1 E2]. assert (Permutation up (map (fun d => (weight t d j, d)) over)) as S by apply sort_perm.
   repeat split; auto. rewrite rev_append_rev, app_nil_r, <- Permutation_rev. rewrite S, map_map. reflexivity.
 Qed.
 
@@ -66,8 +66,8 @@ Proof.
     unfold amount_of. replace (pos (b * w)) with (b * w) by (unfold pos; lia). reflexivity.
 Qed.
 
-Lemma walk_signed_exact P n b price present t size j c : 0 <= price -> column_of t size j = Some c ->
-  walk_signed P None n b price present c = zsum (ids size) (fun d => amount_of P None n price present (b * weight t d j) d).
+Lemma walk_signed_exact P n b price present t over j c : 0 <= price -> column_over t over j = Some c ->
+  walk_signed P None n b price present c = zsum over (fun d => amount_of P None n price present (b * weight t d j) d).
 Proof.
   intros NN C. apply column_of_spec in C as (R1 & R2 & P1 & P2). unfold walk_signed. destruct (Z.leb_spec b 0).
   - rewrite walk_exact by auto. rewrite (zsum_perm _ _ _ P1), zsum_map. reflexivity.
@@ -75,17 +75,29 @@ Proof.
     apply zsum_ext. intros d. f_equal. lia.
 Qed.
 
-(* Looking at the attributes that rows have is the same as walking along columns. *)
-Lemma select_here_same P width first m s here j p : (forall n, here n = filter (attributes P n) (ids (count P))) ->
+Lemma numbered_once {B} (us : list Z) (ts : list B) q t t' : NoDup us -> In (q, t) (combine us ts) -> In (q, t') (combine us ts) -> t = t'.
+Proof.
+  revert ts. induction us as [|u us IH]; intros [|b ts] ND I I'; cbn [combine In] in *; try contradiction. inversion ND as [|? ? NI ND']; subst.
+  destruct I as [[= -> ->]|I], I' as [[= E]|I']; auto.
+  - destruct NI. exact (in_combine_l _ _ _ _ I').
+  - subst. destruct NI. exact (in_combine_l _ _ _ _ I).
+  - exact (IH ts ND' I I').
+Qed.
+
+(* Columns of the attributes that rows have are as good as those of all. *)
+Lemma select_here_same P width first m s here j p : (forall n, here n = columns_here P first n) ->
   let rows := links (all_ready (count P) width first) m in select_here P s here rows j p = select P s None rows j p.
 Proof.
   intros H rows. unfold select_here, select. destruct (not_negative p) eqn:NN; [|reflexivity]. f_equal. f_equal. apply zsum_ext_in. intros [n grp] I. unfold above_here.
   destruct (Z.leb (left P n) 0) eqn:L; [unfold above; rewrite L; reflexivity|]. destruct grp as [|[t a] [|]]; try reflexivity. destruct (get (columns t) j) as [c|] eqn:C; [|reflexivity].
+  destruct (column_here here n (number t) j) as [own|] eqn:OWN; [|reflexivity].
   unfold above. rewrite L, C. cbv zeta. f_equal. assert (In t (all_ready (count P) width first)) as T by (apply (links_ready _ m n [(t, a)] t a); [exact I|left; reflexivity]).
-  unfold all_ready in T. apply in_map_iff in T as ([q t0] & <- & _). cbn [columns source make_ready snd] in *. rewrite get_tabulate in C.
-  rewrite (walk_signed_exact P n _ _ true t0 (count P) j c (price_of_nonneg p n NN) C). unfold removed. rewrite H, zsum_flat_map, zsum_filter. apply zsum_ext. intros d. unfold amount_of.
-  cbn [capped]. destruct (attributes P n d); cbn [Bool.eqb andb]; [|reflexivity]. pose proof (price_of_nonneg p n NN) as N0. destruct (free P n d); rewrite ?andb_true_r, ?andb_false_r; [|reflexivity].
-  destruct (Z.ltb_spec (price_of p n) (- (s * a) * weight t0 d j)); rewrite ?zsum_cons, zsum_nil; unfold pos; lia.
+  unfold all_ready in T. apply in_map_iff in T as ([q t0] & <- & T). cbn [columns source number make_ready fst snd] in *. rewrite get_tabulate in C.
+  unfold column_here in OWN. rewrite H in OWN. destruct (List.find _ _) as [[q' tab]|] eqn:F; [|discriminate]. apply find_some in F as [F E]. cbn [fst snd] in *. apply Z.eqb_eq in E. subst q'.
+  unfold columns_here in F. cbv zeta in F. apply in_map_iff in F as ([q' t'] & [= -> <-] & F). cbn [fst snd] in OWN. rewrite get_tabulate in OWN.
+  rewrite (numbered_once _ _ q t' t0 (ids_nodup _) F T) in OWN. clear F.
+  pose proof (price_of_nonneg p n NN) as N0. rewrite (walk_signed_exact P n _ _ true t0 _ j own N0 OWN), (walk_signed_exact P n _ _ true t0 _ j c N0 C).
+  rewrite zsum_filter. apply zsum_ext. intros d. unfold amount_of. destruct (attributes P n d); reflexivity.
 Qed.
 
 (* What is known of layer 2 is right: the rows, the pre-activations, and the most by which flips change them, at some prices. *)
@@ -104,7 +116,7 @@ Proof.
     by (intros n; apply first_spec, sent_from_spec, plain_reads).
   unfold layer2_of, fixed_of. constructor; cbn [linked at_rest ranges Steps.grain rough joined grained roughly]; [intros n|intros n| |lia|intros d];
     rewrite ?get_tabulate; [reflexivity|apply R| |].
-  - set (here := get (tabulate (fun n => filter (attributes P n) (ids (count P))))). exists (best_prices P 1 here), (best_prices P (-1) here).
+  - set (here := get (tabulate (columns_here P first))). exists (best_prices P 1 here), (best_prices P (-1) here).
     intros n. rewrite get_tabulate. cbn zeta. rewrite !get_tabulate, R. clear R. induction (ids width) as [|j r IH]; [reflexivity|]. cbn [map combine fst snd].
     rewrite IH, !select_here_same by (intros k; unfold here; rewrite get_tabulate; reflexivity). reflexivity.
   - rewrite map_map. apply map_ext. intros t. rewrite map_map. reflexivity.

@@ -5,14 +5,18 @@ use std::io::Read;
 use std::path::Path;
 
 use gcnproof_files::{GraphFile, ModelFile};
+use rayon::prelude::*;
 
-use super::program::Judge;
+use super::program::{Judge, written};
 use crate::checker::Checker;
 use crate::collective::{CollectiveHeader, CollectiveLine, CollectiveStatement, Order, Placed};
 use crate::file::{Options, Stated, Stop, read_header};
 use crate::format::Claim;
 use crate::format::lines::Lines;
 use crate::verdict::{Reason, Verdict};
+
+/// Share lines that are written at once.
+const WRITTEN_AT_ONCE: usize = 64;
 
 /// What the verified checker says of a file about one attack.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,11 +105,43 @@ struct About<'a> {
 impl About<'_> {
     /// What a new program says of all lines, with sizes of flips from exact weights or from floats.
     fn ask(&self, lines: &[Result<Placed, Reason>], exact_sizes: bool) -> Result<Told, String> {
-        let &About { program, statement, exact_only, nodes } = self;
-        let checker = &Checker::new(statement.of_single_nodes(), exact_only);
-        let mut judge = Judge::of_one_attack(program, checker, statement)?;
+        let checker = &Checker::new(self.statement.of_single_nodes(), self.exact_only);
+        let mut judge = Judge::of_one_attack(self.program, checker, self.statement)?;
         let mut told = Told::default();
-        for line in lines {
+        let is_share = |line: &Result<Placed, Reason>| matches!(line, Ok(Placed::Share(_)));
+        let runs = lines.chunk_by(|a, b| is_share(a) == is_share(b));
+        let mut parts = runs.flat_map(|run| run.chunks(WRITTEN_AT_ONCE));
+        let text = |line: &Result<Placed, Reason>| match line {
+            Ok(Placed::Share(share)) => written(checker, share, exact_sizes),
+            _ => None,
+        };
+        let write = |part: &[Result<Placed, Reason>]| -> Vec<Option<String>> { part.par_iter().map(text).collect() };
+        let mut next = parts.next();
+        let mut texts = next.map(write).unwrap_or_default();
+        while let Some(part) = next {
+            next = parts.next();
+            // Share lines are written while the program looks at those before; not before bounds are taken, though.
+            let early = next.filter(|_| part.iter().all(is_share));
+            let asked = || self.part(part, &texts, &mut judge, checker, &mut told);
+            let (following, goes_on) = rayon::join(|| early.map(write), asked);
+            if !goes_on? {
+                break;
+            }
+            texts = following.or_else(|| next.map(write)).unwrap_or_default();
+        }
+        Ok(told)
+    }
+
+    /// Asks about some lines, with the texts of those with shares. Does anything follow from the lines after them?
+    fn part(
+        &self,
+        lines: &[Result<Placed, Reason>],
+        texts: &[Option<String>],
+        judge: &mut Judge,
+        checker: &Checker,
+        told: &mut Told,
+    ) -> Result<bool, String> {
+        for (line, text) in lines.iter().zip(texts) {
             let accepted = match line {
                 Ok(Placed::Node(proof)) if matches!(proof.claim, Claim::Robust(_)) => {
                     let (verdict, bounds) = judge.ask(checker, proof)?;
@@ -114,7 +150,7 @@ impl About<'_> {
                     verdict == Some(Verdict::Robust)
                 }
                 Ok(Placed::Share(share)) => {
-                    let (accepted, bounds) = judge.share(checker, share, exact_sizes)?;
+                    let (accepted, bounds) = judge.share(checker, share, text.as_deref())?;
                     told.bounds += bounds;
                     told.shared += usize::from(accepted);
                     accepted
@@ -125,15 +161,18 @@ impl About<'_> {
                     accepted
                 }
                 Ok(Placed::Claim(claim)) => {
-                    told.holds = claim.require_prices(nodes).is_ok() && judge.claim(claim)?;
+                    told.holds = claim.require_prices(self.nodes).is_ok() && judge.claim(claim)?;
                     told.holds
                 }
                 Ok(Placed::Node(_) | Placed::Wrong(..)) => false,
                 // Nothing follows from the rest.
-                Err(_) => return Ok(Told { refused: told.refused + 1, ..told }),
+                Err(_) => {
+                    told.refused += 1;
+                    return Ok(false);
+                }
             };
             told.refused += usize::from(!accepted);
         }
-        Ok(told)
+        Ok(true)
     }
 }

@@ -100,9 +100,12 @@ impl Judge {
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
     pub fn ask(&mut self, checker: &Checker, proof: &NodeProof) -> Result<(Option<Verdict>, usize), String> {
-        let Ok(expanded) = checker.expand(proof).or_else(|_| checker.expand_unjudged(proof)) else {
-            return Ok((None, 0));
+        let expanded = match proof.claim {
+            Claim::Robust(_) => checker.expand(proof).or_else(|_| checker.expand_unjudged(proof)),
+            // There is nothing to expand in a witness.
+            Claim::NonRobust(_) => Ok(proof.clone()),
         };
+        let Ok(expanded) = expanded else { return Ok((None, 0)) };
         let prices = |class: u32, at: usize| match &proof.claim {
             Claim::Robust(trees) if trees.iter().any(|one| one.class == class && is_short(one, at)) => self.of_expanded,
             _ => ReachPrices::Stated,
@@ -122,7 +125,7 @@ impl Judge {
         Ok((verdict, bounds))
     }
 
-    /// Is a share line accepted, with sizes from exact weights or from floats? And how many lines of bounds did it need?
+    /// Is a share line accepted, and how many lines of bounds did it need? It is what [`written`] made of it.
     ///
     /// # Errors
     /// If the program does not answer, or bounds are not accepted.
@@ -130,20 +133,11 @@ impl Judge {
         &mut self,
         checker: &Checker,
         share: &Share,
-        exact_sizes: bool,
+        written: Option<&str>,
     ) -> Result<(bool, usize), String> {
-        let network = &checker.statement().network;
-        let (classes, attributes) = (network.classes(), &network.graph.attributes);
-        let admissible =
-            share.require_leaves(classes).and_then(|()| share.require_covers(attributes.rows, attributes.columns));
-        if share.class as usize >= classes || admissible.is_err() {
-            return Ok((false, 0));
-        }
-        let Ok(written) = checker.session(share.id, |session| session.written_share(share, exact_sizes)) else {
-            return Ok((false, 0));
-        };
+        let Some(line) = written else { return Ok((false, 0)) };
         let bounds = self.expanded_bounds(checker, share.id)?;
-        Ok((self.process.question(&text::share(share, &written))? == "share", bounds))
+        Ok((self.process.question(line)? == "share", bounds))
     }
 
     /// Is the claim accepted, after these lines?
@@ -168,6 +162,18 @@ impl Judge {
         }
         Ok(bounds)
     }
+}
+
+/// A share line for the program, with sizes from exact weights or from floats; `None` where the line is not admissible.
+pub(super) fn written(checker: &Checker, share: &Share, exact_sizes: bool) -> Option<String> {
+    let network = &checker.statement().network;
+    let (classes, attributes) = (network.classes(), &network.graph.attributes);
+    share.require_leaves(classes).and_then(|()| share.require_covers(attributes.rows, attributes.columns)).ok()?;
+    let admissible = (share.class as usize) < classes;
+    let written = admissible
+        .then(|| checker.session(share.id, |session| session.written_share(share, exact_sizes)).ok())
+        .flatten()?;
+    Some(text::share(share, &written))
 }
 
 /// Is this step of a tree a leaf that is to be expanded?
