@@ -54,10 +54,11 @@ impl Session<'_> {
         let nodes = network.graph.attributes.rows;
         let first = self.weights(share, Look::Within(&vec![FIRST; nodes]))?;
         let (least, one) = (SizePrices::least(&first, budget), Down::from(Stored::ONE));
-        let mut limits = vec![0; nodes];
+        // What was found counts again: several weights may be the least.
+        let mut limits = vec![FIRST; nodes];
         for (node, norm) in norms {
             let may_count = |&(_, of): &(u32, Up)| norm.times_up(of).share_of(one) > least;
-            limits[node as usize] = self.checker.by_norm().partition_point(may_count);
+            limits[node as usize] = self.checker.by_norm().partition_point(may_count).max(FIRST);
         }
         self.weights(share, Look::Within(&limits))
     }
