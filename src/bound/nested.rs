@@ -230,6 +230,11 @@ impl Nested {
                     let positive = c * slope;
                     for i in 0..inputs {
                         let at = node * inputs + i;
+                        let factors = || entries.iter().enumerate().map(|(k, &a)| (a, self.of_term(k, i, j)));
+                        // What is 0 before any product loses nothing; a product that underflows to 0 has an error.
+                        if matches!(self.lines[at], Lines::Zero) || factors().all(|(a, w)| a == 0.0 || w == 0.0) {
+                            continue;
+                        }
                         let w = self.weight(entries, i, j);
                         let (rise, fall) = self.lines[at].slopes();
                         if w > 0.0 {
@@ -240,9 +245,8 @@ impl Nested {
                             loss.up[at] += linear * w;
                             loss.down[at] -= (linear + positive) * w;
                         }
-                        let magnitude: f64 =
-                            entries.iter().enumerate().map(|(k, a)| (a * self.of_term(k, i, j)).abs()).sum();
-                        loss.size[at] += c * (magnitude + FLOOR);
+                        let magnitude: f64 = factors().map(|(a, w)| (a * w).abs()).sum();
+                        loss.size[at] += (c * (magnitude + FLOOR)).max(f64::MIN_POSITIVE);
                     }
                 }
             }
@@ -271,9 +275,11 @@ pub struct NestedLoss {
 }
 
 impl NestedLoss {
-    /// The overstated slopes of a unit of representation 2: rise, fall, and their error.
-    pub fn slopes(&self, at: usize) -> (f64, f64, f64) {
-        (-self.up[at], self.down[at], error_of(self.terms, self.size[at]))
+    /// The overstated slopes of a unit of representation 2: rise, fall, and their error; none where no bend depends on
+    /// it.
+    pub fn slopes(&self, at: usize) -> Option<(f64, f64, f64)> {
+        let error = || error_of(self.terms, self.size[at]);
+        (self.size[at] > 0.0).then(|| (-self.up[at], self.down[at], error()))
     }
 
     /// The base of each bend: its weight, and the bound of the activation at the anchor.

@@ -271,10 +271,7 @@ impl Relaxed {
         }
         self.radius.resize(self.centre.len(), 0.0);
         for (at, (centre, radius)) in self.centre.iter_mut().zip(&mut self.radius).enumerate() {
-            let (rise, fall, error) = loss.slopes(at);
-            if rise == 0.0 && fall == 0.0 {
-                continue;
-            }
+            let Some((rise, fall, error)) = loss.slopes(at) else { continue };
             let rounding = 8.0 * UNIT * (centre.abs() + *radius + rise.abs() + fall.abs());
             *centre += 0.5 * (rise + fall);
             *radius = (*radius + 0.5 * (fall - rise).abs() + error + rounding).next_up();

@@ -9,7 +9,7 @@ use super::ONE;
 use super::component::{ComponentPart, components};
 use super::limit::{Deferred, Waiting};
 use super::line::{CollectiveClaim, CollectiveHeader, CollectiveProof, MOST_SHARES, Share};
-use super::size::{FlipSizes, LargestWeights};
+use super::size::FlipSizes;
 use super::statement::CollectiveStatement;
 use super::weights::{Look, Weights};
 use super::worth::Worth;
@@ -237,7 +237,7 @@ impl<'a> CollectiveChecker<'a> {
     /// The sizes of flips by a share line that has one, from all weights.
     fn sizes(&self, share: &Share, weights: &Weights) -> Option<FlipSizes> {
         let budget = &self.statement.nodes.budget;
-        (share.size > 0).then(|| FlipSizes::new(LargestWeights::of_all(weights, budget), budget))
+        (share.size > 0).then(|| FlipSizes::new(weights.largest(budget), budget))
     }
 
     /// A node that had a share has none after all.

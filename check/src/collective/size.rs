@@ -2,7 +2,6 @@
 //! node has the size `1/k`.
 
 use super::ONE;
-use super::weights::Weights;
 use crate::statement::Budget;
 
 /// The sizes of the flips of one share line.
@@ -23,14 +22,6 @@ pub(super) struct LargestWeights {
     pub(super) floor: u32,
     /// Flips that all rows together have a budget for.
     pub(super) room: usize,
-}
-
-impl LargestWeights {
-    /// From all weights.
-    pub(super) fn of_all(weights: &Weights, budget: &Budget) -> LargestWeights {
-        let rows = weights.rows.iter().map(|(node, row)| (*node, row.iter().copied().filter(|&w| w > 0).collect()));
-        LargestWeights { rows: rows.collect(), floor: 0, room: room(weights.rows.iter().map(|row| row.0), budget) }
-    }
 }
 
 /// The flips that rows have a budget for.

@@ -18,7 +18,7 @@ use crate::format::Step;
 use crate::format::exact::{ExactHints, ExactPrices};
 use crate::ids::Flip;
 use crate::number::{Down, Dyadic, Interval};
-use crate::statement::Statement;
+use crate::statement::{Budget, Statement};
 use crate::verdict::{Fault, Reason};
 
 /// The weights of the free flips of a node's neighbourhood, in units of 2⁻²⁴: 0 for those that never cost it anything,
@@ -45,6 +45,12 @@ impl Weights {
             u64::from(ONE).checked_sub(taken).and_then(|rest| u32::try_from(rest).ok()).filter(|&rest| rest > 0)
         };
         share.covers.iter().map(|cover| rest(cover).ok_or(Reason::Cover)).collect()
+    }
+
+    /// Those that are not 0.
+    pub(super) fn largest(&self, budget: &Budget) -> LargestWeights {
+        let rows = self.rows.iter().map(|(node, row)| (*node, row.iter().copied().filter(|&w| w > 0).collect()));
+        LargestWeights { rows: rows.collect(), floor: 0, room: room(self.rows.iter().map(|row| row.0), budget) }
     }
 
     fn raise(&mut self, flip: Flip, weight: u32) {

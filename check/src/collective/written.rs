@@ -45,9 +45,8 @@ impl Session<'_> {
     fn largest(&mut self, share: &Share, exact: bool) -> Result<LargestWeights, Fault> {
         let largest = if exact { None } else { self.largest_weights(share) };
         let look = if exact { Look::Exact } else { Look::Rounded };
-        let of_all = |session: &mut Self| {
-            Ok(LargestWeights::of_all(&session.weights(share, look)?, &session.checker.statement().budget))
-        };
+        let of_all =
+            |session: &mut Self| Ok(session.weights(share, look)?.largest(&session.checker.statement().budget));
         largest.map_or_else(|| of_all(self), Ok)
     }
 

@@ -158,3 +158,27 @@ fn a_minimum_below_a_tie_is_a_witness() {
     let rows = std::fs::read_to_string(rows).unwrap();
     assert!(rows.lines().next().unwrap().contains(r#""reason":"witness""#), "{rows}");
 }
+
+/// An entry of 10⁻²⁰² times a weight of 10⁻¹³⁷ is 0 in floats, and a coefficient of 10²⁰¹ follows: a bend of
+/// representation 3 that no slope showed was left out with its error, and the bound was above an attack.
+#[test]
+fn a_bend_whose_slopes_underflow_keeps_its_error() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = folder("bend_that_underflows");
+    let proofs = scratch.path().join("p.jsonl");
+    let proofs = proofs.to_str().unwrap();
+    let rules = ["--message-passing", "mp1.npy,mp2.npy,mean+self"];
+    let budget = ["-Q", "3", "--local-file", "q.txt"];
+    let options = ["--complete", "--proofs", proofs, "--format", "json"];
+    let problem = ["certify", "g.npz", "m.safetensors"];
+    let certified = gcnproof(&folder, &[&problem[..], &rules, &budget, &options].concat());
+    assert!(certified.status.success(), "{}", text(&certified));
+    let answer: serde_json::Value = serde_json::from_slice(&certified.stdout).unwrap();
+    assert_eq!(answer["rows"][0]["verdict"], "non_robust", "{}", answer["rows"][0]);
+    let checked = gcnproof(&folder, &[&["check", "g.npz", "m.safetensors", proofs], &rules[..], &budget].concat());
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked));
+    let proofs = scratch.path().join("one");
+    let options = ["--budgets", "3", "--local-file", "q.txt", "--proofs", proofs.to_str().unwrap()];
+    let collective = gcnproof(&folder, &[&["collective", "g.npz", "m.safetensors"], &rules[..], &options].concat());
+    assert!(collective.status.success(), "{}", text(&collective));
+}
