@@ -8,7 +8,7 @@ SHARED = -p gcnproof-cli -p gcnproof-hunt -p gcnproof-python
 ## What the tool is about, on an embedded graph; ends with a report, target/demo/report.html.
 demo:
 	@scripts/prepare.sh
-	@echo "demo: building gcnproof (the first time six to seven minutes of processor time, shared by all cores; later nothing)"
+	@echo "demo: building gcnproof (the first time six to ten minutes of processor time, shared by all cores; later nothing)"
 	@$(CARGO) build --release $(SHARED) --bin gcnproof
 	@target/release/gcnproof demo --out target/demo --force
 
