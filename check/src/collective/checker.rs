@@ -1,18 +1,18 @@
 //! Checks the lines between header and claim one by one, and then the claim.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::ONE;
 use super::component::{ComponentPart, components};
 use super::limit::{Deferred, Waiting};
 use super::line::{CollectiveClaim, CollectiveHeader, CollectiveProof, MOST_SHARES, Share};
 use super::size::FlipSizes;
 use super::statement::CollectiveStatement;
-use super::weights::{Look, Weights};
+use super::weights::{Look, WeightBounds, Weights};
 use super::worth::Worth;
+use super::{ONE, locked};
 use crate::accepted::Accepted;
 use crate::format::{BoundsLine, NodeProof};
 use crate::verdict::{Fault, Reason, Verdict};
@@ -120,15 +120,14 @@ impl<'a> CollectiveChecker<'a> {
             // Only flips above their price matter, and those that sizes depend on.
             let budget = &self.statement.nodes.budget;
             let bounds = if self.exact_only { None } else { session.weight_bounds(share) };
-            let largest = (share.size > 0 && bounds.is_some()).then(|| session.largest_weights(share)).flatten();
             let counts = self.statement.counts(share.id, share.class);
-            if let Some(bounds) = bounds.filter(|_| share.size == 0 || largest.is_some())
+            if let Some(WeightBounds { rows, largest }) = bounds
                 && let Ok(rests) = session.cover_rests(share)
             {
                 if counts {
-                    session.meter.keep(self.waiting.bytes(&bounds, rests.len()))?;
+                    session.meter.keep(self.waiting.bytes(&rows, rests.len()))?;
                     let sizes = largest.map(|largest| FlipSizes::new(largest, budget));
-                    self.waiting.push(Deferred::new(share.clone(), rests, sizes), bounds);
+                    self.waiting.push(Deferred::new(share.clone(), rests, sizes), rows);
                     *locked(&self.shares[share.id as usize]) = Some(sum);
                 }
                 return Ok(());
@@ -223,7 +222,7 @@ impl<'a> CollectiveChecker<'a> {
         let others = [&self.exact, &self.rounded];
         let with_prices_of_nodes = attacked_nodes.is_none() && !claim.components;
         let weights = (&nodes.network, self.nodes.weights());
-        let listed = self.waiting.exceeding(&deferred, others, claim, with_prices_of_nodes, weights);
+        let listed = self.waiting.exceeding(&deferred, others, claim, with_prices_of_nodes, weights, &self.work);
         deferred.par_iter().for_each(|Deferred { share, rests, sizes, .. }| {
             let weights = self.nodes.session(share.id, |session| session.weights(share, Look::Within(&listed)));
             match weights {
@@ -326,8 +325,4 @@ pub fn accept(
     claim.bound = outcome.shown.min(outcome.counted);
     claim.lines = (nodes.len() + shares.len()) as u64;
     Ok(Accepted::new(CollectiveProof { header, nodes, shares, claim }))
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,17 +2,18 @@
 //! slopes that are summed over all lines most of the rest.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::ONE;
 use super::line::{CollectiveClaim, Share};
 use super::size::FlipSizes;
 use super::worth::{Worth, covered};
+use super::{ONE, locked};
 use crate::fast::{FastWeights, RowBound};
 use crate::number::{Down, Stored, Up};
 use crate::statement::Network;
+use crate::work::Work;
 
 /// A share line whose weights are computed once the prices are known.
 pub(super) struct Deferred {
@@ -114,6 +115,7 @@ impl Waiting {
         claim: &CollectiveClaim,
         with_prices_of_nodes: bool,
         (network, weights): (&Network, &FastWeights),
+        work: &Work,
     ) -> Vec<Vec<u32>> {
         let mut of_nodes: Vec<Vec<(&Deferred, Up)>> = vec![Vec::new(); others[0].len()];
         for line in lines {
@@ -121,6 +123,8 @@ impl Waiting {
         }
         let one = Down::from(Stored::ONE);
         let exceeding = |(node, list): (usize, Vec<(&Deferred, Up)>)| {
+            // What is looked at here counts as a line of its own.
+            let _meter = work.line();
             let row = locked(&self.rows[node]);
             let Some(row) = row.as_ref().filter(|_| !list.is_empty()) else { return Vec::new() };
             let known = others.iter().fold(0u64, |sum, worth| sum.saturating_add(worth.largest(node)));
@@ -142,8 +146,4 @@ impl Waiting {
         };
         of_nodes.into_par_iter().enumerate().map(exceeding).collect()
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

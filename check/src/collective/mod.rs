@@ -13,6 +13,8 @@
 //! | `order` | which lines may follow each other |
 //! | `checker` | one line, and the claim |
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 mod checker;
 mod component;
 mod limit;
@@ -31,6 +33,11 @@ pub(crate) use order::{Order, Placed};
 pub(crate) use statement::CollectiveStatement;
 pub use statement::CollectiveStatement as Statement;
 pub(crate) use written::WrittenShare;
+
+/// What a mutex holds, whatever became of those who held it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Shares are integers in units of 2⁻²⁴; this is 1.
 pub const ONE: u32 = 1 << 24;

@@ -13,11 +13,11 @@ use crate::checker::Session;
 use crate::core::leaf::Target;
 use crate::core::path::Path;
 use crate::expand::{Short, exact_hints};
-use crate::fast::{FastLosses, RowBound};
+use crate::fast::RowBound;
 use crate::format::Step;
 use crate::format::exact::{ExactHints, ExactPrices};
 use crate::ids::Flip;
-use crate::number::{Down, Dyadic, Interval};
+use crate::number::{Dyadic, Interval};
 use crate::statement::{Budget, Statement};
 use crate::verdict::{Fault, Reason};
 
@@ -61,6 +61,14 @@ impl Weights {
     }
 }
 
+/// What is known of the weights of a share line before any flip is looked at closely.
+pub(super) struct WeightBounds {
+    /// By node, in units of 1.
+    pub(super) rows: BTreeMap<u32, RowBound>,
+    /// Where the line has a size.
+    pub(super) largest: Option<LargestWeights>,
+}
+
 /// How closely weights are looked at.
 #[derive(Clone, Copy)]
 pub(super) enum Look<'l> {
@@ -83,50 +91,16 @@ impl<'l> Look<'l> {
 }
 
 impl Session<'_> {
-    /// What the weights of a share line are at most, by node and in units of 1, if floats suffice for its constants.
-    pub(super) fn weight_bounds(&mut self, share: &Share) -> Option<BTreeMap<u32, RowBound>> {
-        let mut bounds: BTreeMap<u32, RowBound> = BTreeMap::new();
-        self.each_leaf(share, |constant, losses| {
-            for (node, bound) in losses.row_bounds() {
-                let bound = bound.over(constant);
-                match bounds.entry(node) {
-                    Entry::Vacant(none) => drop(none.insert(bound)),
-                    Entry::Occupied(mut known) => known.get_mut().raise(&bound),
-                }
-            }
-        })?;
-        Some(bounds)
-    }
-
-    /// The largest weights by a share line, if floats suffice for its constants.
-    pub(super) fn largest_weights(&mut self, share: &Share) -> Option<LargestWeights> {
-        let (mut flips, mut floor): (BTreeMap<Flip, u32>, u32) = Default::default();
-        self.each_leaf(share, |constant, losses| {
-            let (shares, most) = losses.largest_shares(constant);
-            floor = floor.max(most);
-            for (flip, share) in shares {
-                let known = flips.entry(flip).or_insert(0);
-                *known = share.max(*known);
-            }
-        })?;
-        let mut rows: Vec<(u32, Vec<u32>)> = Vec::new();
-        for ((node, _), weight) in flips {
-            match rows.last_mut().filter(|row| row.0 == node) {
-                Some((_, row)) => row.push(weight),
-                None => rows.push((node, vec![weight])),
-            }
-        }
-        let room = room(self.slice.nodes(1).iter().copied(), &self.checker.statement().budget);
-        Some(LargestWeights { rows, floor, room })
-    }
-
-    /// Shows the losses by every class, with the constant that they are lost from, if floats suffice for it.
-    fn each_leaf(&mut self, share: &Share, mut take: impl FnMut(Down, FastLosses)) -> Option<()> {
+    /// What the weights of a share line are at most, by node and in units of 1, and where it has a size the largest, if
+    /// floats suffice for its constants.
+    pub(super) fn weight_bounds(&mut self, share: &Share) -> Option<WeightBounds> {
         let network = &self.checker.statement().network;
         let (classes, usual) = (network.classes() as u32, ShareLeaf::usual(network.depth()));
         if self.checker.has_stated_bounds() {
             return None;
         }
+        let mut rows: BTreeMap<u32, RowBound> = BTreeMap::new();
+        let (mut flips, mut floor): (BTreeMap<Flip, u32>, u32) = Default::default();
         let mut listed = share.leaves.iter().peekable();
         for class in (0..classes).filter(|&class| class != share.class) {
             let leaf = listed.next_if(|entry| entry.0 == class).map_or(&usual, |entry| &entry.1);
@@ -137,9 +111,38 @@ impl Session<'_> {
             if !constant.is_positive() {
                 return None;
             }
-            take(constant, self.target.losses(&hints, &path.decided, step));
+            let losses = self.target.losses(&hints, &path.decided, step);
+            for (node, bound) in losses.row_bounds() {
+                let bound = bound.over(constant);
+                match rows.entry(node) {
+                    Entry::Vacant(none) => drop(none.insert(bound)),
+                    Entry::Occupied(mut known) => known.get_mut().raise(&bound),
+                }
+            }
+            if share.size > 0 {
+                let (shares, most) = losses.largest_shares(constant);
+                floor = floor.max(most);
+                for (flip, share) in shares {
+                    let known = flips.entry(flip).or_insert(0);
+                    *known = share.max(*known);
+                }
+            }
         }
-        Some(())
+        let largest = (share.size > 0).then(|| self.largest(flips, floor));
+        Some(WeightBounds { rows, largest })
+    }
+
+    /// Weights by node and attribute, beside which no other is larger than the floor.
+    fn largest(&self, flips: BTreeMap<Flip, u32>, floor: u32) -> LargestWeights {
+        let mut rows: Vec<(u32, Vec<u32>)> = Vec::new();
+        for ((node, _), weight) in flips {
+            match rows.last_mut().filter(|row| row.0 == node) {
+                Some((_, row)) => row.push(weight),
+                None => rows.push((node, vec![weight])),
+            }
+        }
+        let room = room(self.slice.nodes(1).iter().copied(), &self.checker.statement().budget);
+        LargestWeights { rows, floor, room }
     }
 
     /// What the weights of the flips of each cover leave of one, from floats where they suffice.

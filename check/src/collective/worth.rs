@@ -1,15 +1,15 @@
 //! What all share lines add up to for every flip, and what an admissible set of flips adds up to at most
 //! (`FORMAT-COLLECTIVE.md` (3), (4)).
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::ONE;
 use super::component::ComponentPart;
 use super::line::{CollectiveClaim, Share};
 use super::size::FlipSizes;
 use super::weights::Weights;
+use super::{ONE, locked};
 use crate::statement::Budget;
 use crate::verdict::Reason;
 
@@ -122,7 +122,7 @@ impl Worth {
     }
 
     fn row(&self, node: usize) -> std::sync::MutexGuard<'_, Vec<u64>> {
-        self.rows[node].lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.rows[node])
     }
 }
 

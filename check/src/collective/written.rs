@@ -37,13 +37,13 @@ impl Session<'_> {
         }
         let sizes = match share.size {
             0 => SizePrices { flips: 0, price: 0, prices: Vec::new() },
-            _ => SizePrices::new(self.largest(share, exact_sizes)?, budget),
+            _ => SizePrices::new(self.size_weights(share, exact_sizes)?, budget),
         };
         Ok(WrittenShare { leaves, sizes })
     }
 
-    fn largest(&mut self, share: &Share, exact: bool) -> Result<LargestWeights, Fault> {
-        let largest = if exact { None } else { self.largest_weights(share) };
+    fn size_weights(&mut self, share: &Share, exact: bool) -> Result<LargestWeights, Fault> {
+        let largest = if exact { None } else { self.weight_bounds(share).and_then(|bounds| bounds.largest) };
         let look = if exact { Look::Exact } else { Look::Rounded };
         let of_all =
             |session: &mut Self| Ok(session.weights(share, look)?.largest(&session.checker.statement().budget));

@@ -10,8 +10,8 @@ use super::hints::{EnvelopeUse, LevelUse};
 use super::nested_loss::NestedLosses;
 use super::network::FastNetwork;
 use super::prices::FloatPrices;
+use super::rising_price::RisingPrice;
 use super::row::{NodeUnits, covering};
-use super::row_bound::RowBound;
 use crate::ids::Flip;
 use crate::number::{
     BendSum, DirectedBend, Down, Interval, Rough, RowSlopes, Stored, Up, excess_share, kept_share, norm, step,
@@ -48,13 +48,13 @@ pub(super) struct Places {
     pub(super) place: usize,
     pub(super) left: usize,
     /// Not below the norm of its losing slopes, known before they are.
-    norm: Up,
+    pub(super) norm: Up,
     /// With the bends overstated, and without bends.
     slopes: Option<(RowSlopes, Option<RowSlopes>)>,
 }
 
 /// A flip that may lose more than its price: its row, attribute and loss from above.
-type Found = (usize, u32, Up);
+pub(super) type Found = (usize, u32, Up);
 
 /// The prices of a leaf's losses.
 pub(crate) struct Priced {
@@ -110,7 +110,7 @@ impl FastLosses<'_> {
     }
 
     /// What depends on the lines alone.
-    fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> Shape {
         let bend = |m: usize, bend: &LevelUse| {
             let known = &self.rows[m].levels()[bend.unit];
             (bend.unit, DirectedBend::new(bend.weight, known.level, known.below == Some(true)))
@@ -120,78 +120,6 @@ impl FastLosses<'_> {
             steep: (0..self.lines.len()).map(|m| self.steep(m)).collect(),
             bends: levels.map(|(m, list)| list.iter().map(|one| bend(m, one)).collect()).collect(),
             envelopes: self.envelopes.iter().map(Vec::len).sum(),
-        }
-    }
-
-    /// What flips lose at most, by rows with flips to make. Of rows that are left out they lose nothing.
-    pub(crate) fn row_bounds(&self) -> Vec<(u32, RowBound)> {
-        let shape = self.shape();
-        let bound = |row: Places| {
-            let RoundedSlopes { plus, minus } = self.steep_slopes(row.place, row.node, &shape.steep).stepped(self.step);
-            (row.node, RowBound::new(row.norm, &plus, &minus))
-        };
-        self.places(&shape.steep).into_iter().map(bound).collect()
-    }
-
-    /// Free flips with shares of a constant, in units of 2⁻²⁴ and not below `loss / constant`, and a share. The others
-    /// have no larger one than that, but where their row has no budget left beside those that are listed.
-    pub(crate) fn largest_shares(&self, constant: Down) -> (Vec<(Flip, u32)>, u32) {
-        let count = self.decided.left_in_all(self.budget).unwrap_or(0);
-        let shape = self.shape();
-        let mut places = self.places(&shape.steep);
-        if count == 0 || places.is_empty() {
-            return (Vec::new(), 0);
-        }
-        let mut present = vec![false; self.network.exact.graph.attributes.columns];
-        let mut price = RisingPrice::new(count);
-        let found = self.collect(&mut price, &shape, &mut places, &mut present);
-        let share = |(at, d, loss): Found| ((places[at].node, d), loss.share_of(constant));
-        (found.into_iter().map(share).collect(), Up::from(price.price).share_of(constant))
-    }
-
-    /// Raises the shares that free flips of some rows have of a constant, in units of 2⁻²⁴, to numbers not below
-    /// `loss / constant`. The rows are of nodes with flips to make, each with the shares of all attributes; of a row
-    /// those attributes are looked at that `looked_at` lists by their places among the falling norms, or all.
-    pub(crate) fn raise_shares<'l>(
-        &self,
-        constant: Down,
-        rows: &mut [(u32, Vec<u32>)],
-        looked_at: impl Fn(u32) -> Option<&'l [u32]>,
-    ) {
-        let shape = self.shape();
-        let mut present = vec![false; self.network.exact.graph.attributes.columns];
-        let width = self.network.columns.len().max(1);
-        for (node, shares) in rows {
-            let Some(place) = self.slice.place(1, *node) else { continue };
-            let (most, lines) = self.slopes(place, *node, &shape.steep);
-            let attributes = self.network.exact.graph.attributes.row(*node as usize);
-            attributes.iter().for_each(|&d| present[d as usize] = true);
-            let listed = looked_at(*node);
-            let count = listed.map_or(self.network.by_norm.len(), <[u32]>::len);
-            step((count * width) as u64);
-            for at in 0..count {
-                let at = listed.map_or(at, |listed| listed[at] as usize);
-                let (weights, (d, norm)) =
-                    (&self.network.by_norm_weights[at * width..][..width], self.network.by_norm[at]);
-                // Cauchy and Schwarz.
-                let largest = most.losing.times_up(norm);
-                if largest.is_zero() {
-                    break;
-                }
-                let (share, is_present) = (&mut shares[d as usize], present[d as usize]);
-                if largest.share_of(constant) <= *share || !self.budget.permits((*node, d), is_present) {
-                    continue;
-                }
-                let mut loss = most.loss(weights, norm, is_present);
-                if let Some(lines) = lines.as_ref().filter(|_| loss.is_positive()) {
-                    let bent = self.bent(&shape, place, (*node, d), is_present);
-                    loss = loss.least(lines.loss(weights, norm, is_present).plus(bent));
-                }
-                if loss.is_positive() {
-                    *share = loss.share_of(constant).max(*share);
-                }
-            }
-            attributes.iter().for_each(|&d| present[d as usize] = false);
         }
     }
 
@@ -299,7 +227,7 @@ impl FastLosses<'_> {
     }
 
     /// All free flips that are not surely within the price as it rises.
-    fn collect(
+    pub(super) fn collect(
         &self,
         rising: &mut RisingPrice,
         shape: &Shape,
@@ -351,7 +279,7 @@ impl FastLosses<'_> {
     }
 
     /// The slopes of a row with bends and kinks overstated.
-    fn steep_slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> RoundedSlopes {
+    pub(super) fn steep_slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> RoundedSlopes {
         let mut slopes = RoundedSlopes::new(self.network.columns.len());
         for pair in pairs(self.slice.reached(place)) {
             let m = pair[0].place();
@@ -374,7 +302,7 @@ impl FastLosses<'_> {
     }
 
     /// The slopes of a row: with bends and kinks overstated, and without them where it has any.
-    fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
+    pub(super) fn slopes(&self, place: usize, node: u32, steep: &[Vec<Steep>]) -> (RowSlopes, Option<RowSlopes>) {
         let most = self.steep_slopes(place, node, steep);
         let mut lines = RoundedSlopes::new(self.network.columns.len());
         let bends = |pair: &[Link]| {
@@ -428,7 +356,7 @@ impl FastLosses<'_> {
     }
 
     /// Not below what a flip loses by kinks, and `Σ c·max(g − u, −v)` over all bends.
-    fn bent(&self, shape: &Shape, place: usize, flip: Flip, present: bool) -> Up {
+    pub(super) fn bent(&self, shape: &Shape, place: usize, flip: Flip, present: bool) -> Up {
         let (mut total, mut sum) = (Up::ZERO, BendSum::default());
         let mut bends = shape.envelopes + self.slice.reached(place).len();
         let (width, weights) = (self.network.width(), self.network.row(flip.1));
@@ -486,92 +414,13 @@ impl FastLosses<'_> {
 }
 
 /// What is derived from the lines of a leaf before any flip is looked at.
-struct Shape {
+pub(super) struct Shape {
     /// By place in `V(2)`.
-    steep: Vec<Vec<Steep>>,
+    pub(super) steep: Vec<Vec<Steep>>,
     /// By place in `V(2)`: units with bends by levels.
     bends: Vec<Vec<(usize, DirectedBend)>>,
     /// Bends by prices in all.
     envelopes: usize,
-}
-
-/// Losses of a row that are found before the price is raised.
-const BATCH: usize = 16;
-
-/// A price that rises while flips are found: in the end it is about the smallest of the largest losses that may be made
-/// together. Within a row it is not below the largest loss that the row has no budget left for.
-struct RisingPrice {
-    price: Stored,
-    /// Flips that may be made in all; 0 for a price that does not rise.
-    count: usize,
-    /// The largest losses of the rows before that may be made together.
-    kept: Vec<Up>,
-    /// The largest losses of this row, one more than may be made.
-    row: Vec<Up>,
-    /// Flips that may be made in this row.
-    left: usize,
-    /// The price in this row.
-    own: Stored,
-    /// Losses of this row that the price does not depend on yet.
-    waiting: usize,
-}
-
-impl RisingPrice {
-    fn fixed(price: Stored) -> RisingPrice {
-        RisingPrice { price, count: 0, kept: Vec::new(), row: Vec::new(), left: 0, own: price, waiting: 0 }
-    }
-
-    fn new(count: usize) -> RisingPrice {
-        RisingPrice { count, ..RisingPrice::fixed(Stored::ZERO) }
-    }
-
-    fn begin(&mut self, left: usize) -> Down {
-        (self.left, self.own, self.waiting) = (left, self.price, 0);
-        self.own.into()
-    }
-
-    /// Takes a loss above the price in the row, and returns the price from here on.
-    fn add(&mut self, loss: Up) -> Down {
-        if self.count > 0 {
-            self.row.push(loss);
-            self.waiting += 1;
-            if self.waiting >= BATCH {
-                self.rise();
-            }
-        }
-        self.own.into()
-    }
-
-    fn rise(&mut self) {
-        self.waiting = 0;
-        let raised = |price: Stored, loss: Up| Rough::from(price).most(loss.rough()).price();
-        self.row.sort_unstable_by(|a, b| b.order(*a));
-        self.row.truncate(self.left.saturating_add(1));
-        let mut all = self.kept.clone();
-        all.extend(self.row.iter().take(self.left));
-        if all.len() >= self.count {
-            let (_, smallest, _) = all.select_nth_unstable_by(self.count - 1, |a, b| b.order(*a));
-            // A little lower, so that the smallest is found, too.
-            let smallest = (smallest.rough() * Rough::NEARLY_ONE).price();
-            self.price = raised(self.price, smallest.into());
-            self.own = raised(self.own, smallest.into());
-        }
-        if let Some(&beyond) = self.row.get(self.left) {
-            self.own = raised(self.own, beyond);
-        }
-    }
-
-    fn end(&mut self) {
-        if self.waiting > 0 {
-            self.rise();
-        }
-        self.row.truncate(self.left);
-        self.kept.append(&mut self.row);
-        if self.kept.len() > self.count {
-            self.kept.sort_unstable_by(|a, b| b.order(*a));
-            self.kept.truncate(self.count);
-        }
-    }
 }
 
 /// `plus` from below and `minus` from above.
@@ -603,7 +452,7 @@ impl RoundedSlopes {
     }
 
     /// The core rounds them to its grid.
-    fn stepped(mut self, step: Stored) -> RoundedSlopes {
+    pub(super) fn stepped(mut self, step: Stored) -> RoundedSlopes {
         self.plus.iter_mut().for_each(|x| *x = x.minus(step.into()));
         self.minus.iter_mut().for_each(|x| *x = x.plus(step.into()));
         self

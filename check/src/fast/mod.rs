@@ -15,15 +15,16 @@ mod nested;
 mod nested_loss;
 mod network;
 mod prices;
+mod rising_price;
 mod row;
 mod row_bound;
 mod row_loss;
 mod row_menus;
 mod shared;
+mod shares;
 mod whole;
 
 pub(crate) use leaf::{Attempt, FastTarget};
-pub(crate) use loss::FastLosses;
 pub(crate) use network::FastWeights;
 pub(crate) use row_bound::RowBound;
 pub(crate) use shared::Fast;
