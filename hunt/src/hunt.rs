@@ -243,12 +243,12 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                 _ => Normalisation::None,
             };
             let categories = of == Area::Categories;
+            let (attacks, verified) = (attacks(components), settings.verified.as_deref());
             match terms::generate::generate(settings.seed, number, components, numbers, normalisation, categories) {
                 Ok(case) if area != Area::Deployed => {
-                    let verified = settings.verified.as_deref();
-                    terms::look::look(area, &case, attacks(components), verified, &mut random, counts.area(area))
+                    terms::look::look(area, &case, attacks, verified, &mut random, counts.area(area))
                 }
-                Ok(case) => deployed::look::look(&case, attacks(components) + 1, &mut random, counts.area(area)),
+                Ok(case) => deployed::look::look(&case, attacks + 1, verified, &mut random, counts.area(area)),
                 // A description that is refused: a bug of the generator or of the reader.
                 Err(problem) => {
                     let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));

@@ -13,6 +13,7 @@ use crate::claim::is_true;
 use crate::evaluate::Whole;
 use crate::finding::{Counts, Finding, Kind};
 use crate::mutate::{Sizes, has_envelope, is_nested as is_nested_json};
+use crate::present::Told;
 use crate::random::Random;
 use crate::rules::Rules;
 use crate::tested::{How, guard};
@@ -172,4 +173,13 @@ pub fn refusal(checker: &Checker, proof: &NodeProof, rules: &Rules) -> Option<St
 /// The verified checker, told about a statement.
 pub(crate) fn start(program: Option<&Path>, checker: &Checker) -> Result<Option<RefCell<Judge>>, String> {
     program.map(|program| Judge::start(program, checker).map(RefCell::new)).transpose()
+}
+
+/// What it says of the text of a proof.
+///
+/// # Errors
+/// If it does not answer.
+pub(crate) fn ask(judge: &RefCell<Judge>, checker: &Checker, text: &str) -> Result<Told, String> {
+    let Ok(proof) = text.parse::<NodeProof>() else { return Ok(Told::Rejected) };
+    guard(|| judge.borrow_mut().ask(checker, &proof))?.map(|(verdict, _)| Told::from(verdict))
 }

@@ -51,6 +51,11 @@ pub struct Judge {
 }
 
 impl Judge {
+    /// Does the program know what a checker's proofs about single nodes are about?
+    pub fn covers(checker: &Checker) -> bool {
+        unknown_execution(checker.statement(), None).is_none()
+    }
+
     /// Starts the program and tells it what a checker's proofs are about.
     ///
     /// # Errors

@@ -1,9 +1,11 @@
 //! Proofs about the network as it runs: own ones must be accepted, and nothing that an execution contradicts.
 
+use std::path::Path;
+
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::{DeployedVerdict, Execution};
-use gcnproof_check::Checker;
 use gcnproof_check::format::{Header, Line};
+use gcnproof_check::{Checker, Judge};
 use serde_json::{Value, json};
 
 use crate::area::Area;
@@ -14,9 +16,10 @@ use crate::deployed::program::{DeployedProgram, options};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
 use crate::network::Flips;
-use crate::present::Presenter;
+use crate::present::{Asked, Presenter};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
+use crate::ring::{ask, start};
 use crate::terms::case::TermCase;
 use crate::terms::keep;
 use crate::terms::look::{shown, statement};
@@ -85,6 +88,7 @@ impl<'a> Evidence<'a> {
     fn show(
         &self,
         checkers: &[Checker; 2],
+        verified: Option<&Path>,
         keep: &dyn Fn(Kind, usize, String, &str) -> Record,
         lines: &[Value],
         rounds: [usize; 2],
@@ -94,9 +98,14 @@ impl<'a> Evidence<'a> {
     ) {
         let own = std::cell::RefCell::new(random.clone());
         let known = |(truth, broken): (&Truth, &bool)| (truth.reference, truth.robust() == Some(true) && !broken);
+        let judge = start(verified.filter(|_| Judge::covers(&checkers[0])), &checkers[0]).unwrap_or_else(|problem| {
+            found.push(keep(Kind::Crash, 0, problem, ""));
+            None
+        });
+        let asked = judge.as_ref().map(|judge| |text: &str| ask(judge, &checkers[0], text));
         let presenter = Presenter {
             check: &|text| shown(checkers, text),
-            verified: None,
+            verified: asked.as_ref().map(|ask| ask as &Asked),
             is_true: &|line| self.stands(line, &mut own.borrow_mut()).unwrap_or(false),
             robust: &self.truths.iter().zip(&self.broken).map(known).collect::<Vec<Robust>>(),
             keep,
@@ -111,10 +120,12 @@ impl<'a> Evidence<'a> {
 }
 
 /// Attacks the checker with proofs about one component.
+#[allow(clippy::too_many_arguments)]
 pub fn attack(
     case: &TermCase,
     execution: Execution,
     truths: &[Truth],
+    verified: Option<&Path>,
     random: &mut Random,
     counts: &AreaCounts,
     found: &mut Vec<Record>,
@@ -167,7 +178,7 @@ pub fn attack(
             _ => {}
         }
     }
-    evidence.show(&checkers, &keep, &lines, [ROUNDS[0], ROUNDS[1]], random, counts, found);
+    evidence.show(&checkers, verified, &keep, &lines, [ROUNDS[0], ROUNDS[1]], random, counts, found);
     for _ in 0..ROUNDS[2] {
         // The same lines under another budget.
         let mut other = case.clone();
@@ -188,6 +199,6 @@ pub fn attack(
             let options = options(execution, how);
             keep::record(Area::Deployed, &other, Wrong::new(kind, node, message), &options, Some((&changed, line)))
         };
-        evidence.show(&checkers, &keep, &lines, [4, 4], random, counts, found);
+        evidence.show(&checkers, verified, &keep, &lines, [4, 4], random, counts, found);
     }
 }

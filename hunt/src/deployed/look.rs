@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gcnproof::internals::bound::workspace::Workspace;
@@ -30,8 +31,15 @@ const EXECUTIONS: [usize; 2] = [2, 4];
 /// After this time the other nodes of a case are left out.
 const CASE: Duration = Duration::from_secs(4);
 
-/// Looks at a whole case; `attacks` components are taken for tampering and forging.
-pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
+/// Looks at a whole case; `attacks` components are taken for tampering and forging. The verified checker is shown all
+/// proofs about what it covers.
+pub fn look(
+    case: &TermCase,
+    attacks: usize,
+    verified: Option<&Path>,
+    random: &mut Random,
+    counts: &AreaCounts,
+) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, case.base.components.len());
     let execution = Execution {
@@ -59,7 +67,7 @@ pub fn look(case: &TermCase, attacks: usize, random: &mut Random, counts: &AreaC
         }
         let range = case.base.components[random.below(case.base.components.len())].clone();
         if let Ok(part) = case.part(range.clone()) {
-            attack::attack(&part, execution, &truths[range], random, counts, &mut found);
+            attack::attack(&part, execution, &truths[range], verified, random, counts, &mut found);
         }
     }
     found

@@ -10,10 +10,10 @@ use crate::area::Area;
 use crate::claim::is_true_by;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::mutate::Sizes;
-use crate::present::{Answers, Asked, Presenter, Told, answers, both};
+use crate::present::{Answers, Asked, Presenter, answers, both};
 use crate::random::Random;
 use crate::record::{Record, Wrong};
-use crate::ring::start;
+use crate::ring::{ask, start};
 use crate::stage::Examined;
 use crate::terms::case::TermCase;
 use crate::terms::keep;
@@ -136,12 +136,7 @@ fn attack(
         found.push(keep(Kind::Crash, 0, problem, ""));
         None
     });
-    let asked = judge.as_ref().map(|judge| {
-        |text: &str| {
-            let Ok(proof) = text.parse::<NodeProof>() else { return Ok(Told::Rejected) };
-            guard(|| judge.borrow_mut().ask(&checkers[0], &proof))?.map(|(verdict, _)| Told::from(verdict))
-        }
-    });
+    let asked = judge.as_ref().map(|judge| |text: &str| ask(judge, &checkers[0], text));
     let presenter = Presenter {
         check: &|text| shown(&checkers, text),
         is_true: &|line| is_true_by(&case.base, truths, line, |id, y, class, flips| oracle.margin(id, y, class, flips)),
