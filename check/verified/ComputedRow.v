@@ -44,15 +44,15 @@ Qed.
 
 Definition seen_by (h : Z -> Z -> Q) (m : Z) (t : term Z) (i : Z) : bool := existsb (fun e => negb (is_zero (h (fst e) i))) (operator t m).
 
-(* What `received` has to be for computed inputs h and exact ones y, the latter times 2^s. *)
-Definition receives (l : layer Z) (s m width : Z) (h : Z -> Z -> Q) (y : Z -> Z -> Z) (r : received) : Prop :=
+(* What `received` has to be for computed inputs h and exact ones y. *)
+Definition receives (l : layer Z) (s m width : Z) (h y : Z -> Z -> Q) (r : received) : Prop :=
   Forall2 (fun t c => (Z.of_nat (length (filter (seen_by h m t) (ids (inputs l)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) (terms l) (counts r) /\
   (2 ^ s <= largest r)%Z /\
   (forall t e i, In t (terms l) -> In e (operator t m) -> In i (ids (inputs l)) -> 2 ^ s * Qabs (h (fst e) i) <= Int (largest r)) /\
   (forall j, In j (ids width) -> Int (Z.abs (bias l m j)) +
     sum (terms l) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (inputs l)) (fun i => 2 ^ s * Qabs (h (fst e) i) * Int (Z.abs (weight t i j))))) <= Int (added r j)) /\
   (forall k : term Z -> Z -> Z, Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
-      sum (ids (inputs l)) (fun i => (2 ^ s * h (fst e) i - Int (y (fst e) i)) * Int (k t i))))) <= Int (inherited r (fun t i => Z.abs (k t i)))).
+      sum (ids (inputs l)) (fun i => 2 ^ s * (h (fst e) i - y (fst e) i) * Int (k t i))))) <= Int (inherited r (fun t i => Z.abs (k t i)))).
 
 Section Rounded.
   Variables (A : arithmetic) (r : received).
@@ -80,7 +80,7 @@ Section Rounded.
 End Rounded.
 
 Section Computed.
-  Variables (A : arithmetic) (ql : layer Q) (l : layer Z) (a w s m width : Z) (h : Z -> Z -> Q) (y : Z -> Z -> Z) (r : received).
+  Variables (A : arithmetic) (ql : layer Q) (l : layer Z) (a w s m width : Z) (h y : Z -> Z -> Q) (r : received).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (1 <= entry_error A)%Z.
   Hypothesis SHIFTS : (0 <= a /\ 0 <= w /\ 0 <= s)%Z.
@@ -94,8 +94,18 @@ Section Computed.
   Let whole := 2 ^ (s + a + w).
   Let D (t : term Q) : nat := length (filter (seen h m t) (ids (inputs ql))).
 
-  Definition middle (j : Z) : Q := Int (bias l m j) + sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
-    sum (ids (inputs l)) (fun i => 2 ^ s * h (fst e) i * Int (weight t i j)))).
+  (* A row of exact sums of inputs x, in integers. *)
+  Definition middle (x : Z -> Z -> Q) (j : Z) : Q := Int (bias l m j) + sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+    sum (ids (inputs l)) (fun i => 2 ^ s * x (fst e) i * Int (weight t i j)))).
+
+  Lemma middle_exact x j : whole * (bias ql m j + sum (terms ql) (exact ql x m j)) == middle x j.
+  Proof.
+    assert (whole == 2 ^ s * 2 ^ a * 2 ^ w) as WH by (unfold whole; rewrite !two_power; reflexivity).
+    unfold middle. rewrite Qmult_plus_distr_r. apply Qplus_comp; [symmetry; apply BIAS|]. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
+    unfold exact. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. rewrite E3, WH, INPUTS.
+    transitivity (2 ^ a * snd e * (2 ^ s * 2 ^ w * sum (ids (inputs l)) (fun i => x (fst e) i * weight tq i j))); [ring|]. apply Qmult_comp; [reflexivity|].
+    rewrite <- sum_times. apply sum_eq. intros i _. rewrite TW, E2. ring.
+  Qed.
 
   Lemma seen_same tq t i : scaled_term (2 ^ a) (2 ^ w) tq t -> seen h m tq i = seen_by h m t i.
   Proof.
@@ -127,7 +137,7 @@ Section Computed.
   Theorem computed_row j groups summands b z : In j (ids width) -> Permutation (concat groups) (terms ql) -> becomes A 1 (bias ql m j) b ->
     Forall2 (adds A ql h m j) groups summands -> summed A (b :: concat summands) z ->
     let x := Int (roundings_of A r) * u A in
-    Qabs (whole * z - middle j) <= (x + x * x) * Int (added r j) + 24 * (Int (cells_of r * scale) * eta A).
+    Qabs (whole * z - middle h j) <= (x + x * x) * Int (added r j) + 24 * (Int (cells_of r * scale) * eta A).
   Proof.
     intros Ij PE Bb F S x. destruct RECEIVES as (_ & R2 & R3 & R4 & _). destruct SHIFTS as (A0 & W0 & S0).
     pose proof (u_small A PRECISION) as [U1 U2]. pose proof (eta_small A PRECISION) as [ET1 ET2].
@@ -185,11 +195,6 @@ Section Computed.
     assert (count_of (roundings A ql m D) * u A <= 1 # 2) as FEW by (fold x'; lra).
     pose proof (row_error A ql h m j D H W E PRECISION ltac:(lia) (conj H1 (conj W1 E1)) INS WTS OPS (fun t _ => le_n _) FEW RANGE groups summands b z PE Bb F S) as RE.
     cbv zeta in RE. fold x' in RE. fold cq in RE.
-    assert (whole * (bias ql m j + sum (terms ql) (exact ql h m j)) == middle j) as MID.
-    { unfold middle. rewrite Qmult_plus_distr_r. apply Qplus_comp; [symmetry; apply BIAS|]. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
-      unfold exact. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. fold alpha in E3. fold omega in TW. rewrite E3, WH, INPUTS.
-      transitivity (alpha * snd e * (beta * omega * sum (ids (inputs l)) (fun i => h (fst e) i * weight tq i j))); [ring|]. apply Qmult_comp; [reflexivity|].
-      rewrite <- sum_times. apply sum_eq. intros i _. rewrite TW, E2. fold beta. ring. }
     assert (whole * (sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) <= Int (added r j)) as SIZE.
     { eapply Qle_trans; [|apply (R4 j Ij)]. rewrite Qmult_plus_distr_r, AB, Qplus_comm. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right.
       rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
@@ -197,7 +202,7 @@ Section Computed.
       rewrite <- abs_inject, E3, Qabs_Qmult, (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite WH, INPUTS.
       transitivity (alpha * Qabs (snd e) * (beta * omega * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight tq i j)))); [ring|]. apply Qmult_comp; [reflexivity|].
       rewrite <- sum_times. apply sum_eq. intros i _. rewrite <- abs_inject, TW, Qabs_Qmult, (Qabs_pos omega) by (apply Qlt_le_weak; exact PW). rewrite E2. fold beta. ring. }
-    rewrite <- MID. setoid_replace (whole * z - whole * (bias ql m j + sum (terms ql) (exact ql h m j))) with (whole * (z - (bias ql m j + sum (terms ql) (exact ql h m j)))) by ring.
+    rewrite <- middle_exact. setoid_replace (whole * z - whole * (bias ql m j + sum (terms ql) (exact ql h m j))) with (whole * (z - (bias ql m j + sum (terms ql) (exact ql h m j)))) by ring.
     rewrite Qabs_Qmult, (Qabs_pos whole) by (apply Qlt_le_weak; exact PWH).
     set (err := Qabs (z - _)) in *. set (mags := sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) in *.
     assert (0 <= mags) as M0.

@@ -1,6 +1,6 @@
 (* The network as it runs: bounds of the errors of executions in floating point, in integers, and the judgement of a node. Definitions only. *)
 From Coq Require Import ZArith List Bool.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Menus.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Widen Menus.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -38,23 +38,24 @@ Fixpoint union (l : list Z) : list Z -> list Z :=
    the sums of the magnitudes that are added up for each unit; and how wrong a sum is, its weights being of at most these magnitudes, if its inputs are. *)
 Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : (term Z -> Z -> Z) -> Z }.
 
+(* Attributes that the row of a term sees, by those of each node, with those that may be added. *)
+Definition present (X : Z -> Z -> bool) (inputs : Z) : table (list Z) := tabulate (fun n => filter (X n) (ids inputs)).
+Definition seen_attributes (P : problem) (of_node : table (list Z)) (row : list (Z * Z)) : Z :=
+  Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
+
+(* The first layer, where attributes are at most 1, times 2^base; `magnitudes` are the intervals of its sums of magnitudes. *)
+Definition receive_first (base : Z) (P : problem) (of_node : table (list Z)) (magnitudes : Z -> Z -> option (list (Z * Z))) (l : layer Z) (width m : Z) : option received :=
+  match magnitudes width m with
+  | Some b =>
+      Some {| counts := map (fun t => (seen_attributes P of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
+              largest := 2 ^ base; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
+  | None => None
+  end.
+
 Section Errors.
-  Variables (A : arithmetic) (base : Z) (P : problem) (v magnitudes : view).
-
-  (* Attributes that the row of a term sees, with those that may be added. *)
-  Definition present (inputs : Z) : table (list Z) := tabulate (fun n => filter (attributes P n) (ids inputs)).
-  Definition seen_attributes (of_node : table (list Z)) (row : list (Z * Z)) : Z :=
-    Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
-
-  Definition receive_first (of_node : table (list Z)) (l : layer Z) (width m : Z) : option received :=
-    match intervals_of magnitudes no_bounds no_hints false [absolute l] width [m] with
-    | Got [(n, b)] =>
-        if Z.eqb n m then
-          Some {| counts := map (fun t => (seen_attributes of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
-                  largest := 2 ^ base; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
-        else None
-    | _ => None
-    end.
+  Variables (A : arithmetic) (base : Z).
+  (* An interval for each unit of a node in the last layer of a network; and what a node receives in the first layer. *)
+  Variables (within : network Z -> Z -> Z -> option (list (Z * Z))) (first_row : layer Z -> Z -> Z -> option received).
 
   (* Of each unit below, what it passes on: its size and its error. *)
   Definition passing := option (table (Z * Z)).
@@ -105,11 +106,7 @@ Section Errors.
   Definition passing_of (net : network Z) (l : layer Z) (width : Z) (sums : table summing) : table passing :=
     tabulate (fun m =>
       match get sums m with
-      | Some x =>
-          match intervals_of v no_bounds no_hints false net width [m] with
-          | Got [(n, b)] => if Z.eqb n m then Some (tabulate (fun j => pass (relu l j) (at_unit width b j) (error_of l x j))) else None
-          | _ => None
-          end
+      | Some x => match within net width m with Some b => Some (tabulate (fun j => pass (relu l j) (at_unit width b j) (error_of l x j))) | None => None end
       | None => None
       end).
 
@@ -118,9 +115,7 @@ Section Errors.
     | l :: below, (a, w) :: rest =>
         let weights := heaviest l width w in
         match below with
-        | [] =>
-            let of_node := present (inputs l) in
-            tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_first of_node l width m) m)
+        | [] => tabulate (fun m => sums_of l width weights a (shift_of base s) (first_row l width m) m)
         | l' :: _ =>
             let known := passing_of below l' (inputs l) (all_sums below rest (inputs l)) in
             tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_later l (shift_of base rest) known m) m)
@@ -130,37 +125,63 @@ Section Errors.
 End Errors.
 
 (* Once for all nodes: the checker of the exact network, and the errors on all admissible rows, or on those of a witness. *)
-Record deployed := { arithmetic_of : arithmetic; exactly : prepared; errors : table summing; errors_on : problem -> table summing }.
+Record deployed := { arithmetic_of : arithmetic; exactly : prepared; errors : table summing; errors_on : list flip -> table summing }.
 
-(* From a way to prepare the checker of a network. *)
-Definition deployed_by (prepare : network Z -> Z -> option prepared) (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
-  if Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s then
-    match bottom z classes, prepare z classes with
+(* Rows as they are, and no others. *)
+Definition only (P : problem) (X : Z -> Z -> bool) : problem := {| attributes := X; count := count P; permitted := fun _ _ => false; total := 0; each := fun _ => 0 |}.
+
+(* The checker of a network may be about another one, as where changes of categories are flips: `seen_by_checker` makes it. *)
+Definition alone (m : Z) (r : result (list (Z * list (Z * Z)))) : option (list (Z * Z)) :=
+  match r with Got [(n, b)] => if Z.eqb n m then Some b else None | _ => None end.
+Definition within_view (seen_by_checker : network Z -> network Z) (v : view) (net : network Z) (width m : Z) : option (list (Z * Z)) :=
+  alone m (intervals_of v no_bounds no_hints false (seen_by_checker net) width [m]).
+
+Definition sane (A : arithmetic) (base : Z) (s : shifts) : bool :=
+  Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s.
+
+(* From a way to prepare the checker of a network about flips of P; `rows` are those that the network reads after flips, of the attributes and budgets of P0. *)
+Definition deployed_by (prepare : network Z -> Z -> option prepared) (seen_by_checker : network Z -> network Z) (P0 P : problem) (rows : list flip -> Z -> Z -> bool)
+    (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) : option deployed :=
+  if sane A base s then
+    match bottom z classes, prepare (seen_by_checker z) classes with
     | Some (first, width), Some p =>
-        match prepare [absolute first] width with
+        match prepare (seen_by_checker [absolute first]) width with
         | Some q =>
-            Some {| arithmetic_of := A; exactly := p; errors := all_sums A base P (root p) (root q) z s classes;
-                    errors_on := fun P' => all_sums A base P' (view_of p P') (view_of q P') z s classes |}
+            let table_of P' v u :=
+              let of_node := present (attributes P') (inputs first) in
+              all_sums A base (within_view seen_by_checker v) (receive_first base P' of_node (within_view seen_by_checker u [absolute first])) z s classes in
+            Some {| arithmetic_of := A; exactly := p; errors := table_of P0 (root p) (root q);
+                    errors_on := fun F => let made := only P (flipped (attributes P) F) in table_of (only P0 (rows F)) (view_of p made) (view_of q made) |}
         | None => None
         end
     | _, _ => None
     end
   else None.
 
-(* Rows as they are; and divided by their sums, no quotient being above 1. *)
+(* Rows as they are; divided by their sums, no quotient being above 1; and with categories replaced. *)
+Definition as_it_is (net : network Z) : network Z := net.
 Definition prepare_deployed (A : arithmetic) (z : network Z) (s : shifts) (classes : Z) (P : problem) : option deployed :=
-  deployed_by (fun net top => prepare net top P no_rivals) A 0 z s classes P.
+  deployed_by (fun net top => prepare net top P no_rivals) as_it_is P P (flipped (attributes P)) A 0 z s classes.
 Definition prepare_deployed_rows (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) (sigma : Z -> Z) : option deployed :=
   if Z.leb 0 (count P) && forallb (fun c => Z.leb 0 (sigma c) && Z.leb (sigma c) (2 ^ base)) (ids (count P + 1)) then
-    deployed_by (fun net top => prepare_rows net top P sigma) A base z s classes P else None.
+    deployed_by (fun net top => prepare_rows net top P sigma) as_it_is P P (flipped (attributes P)) A base z s classes else None.
+Definition prepare_deployed_categories (A : arithmetic) (z : network Z) (s : shifts) (classes : Z) (P : problem) (G : grouping) : option (deployed * problem) :=
+  match bottom z classes with
+  | Some (first, _) =>
+      if fit_for_groups P G first then
+        let (W, change) := widened P G in
+        match deployed_by (fun net top => prepare net top W (same_group change)) (widen change (count W)) P W (recategorise P G change) A 0 z s classes with
+        | Some d => Some (d, W)
+        | None => None
+        end
+      else None
+  | None => None
+  end.
 
 Section Judge.
   Variable d : deployed.
   Let p := exactly d.
 
-  (* The rows of a witness, and no others. *)
-  Definition only (P : problem) (F : list flip) : problem :=
-    {| attributes := flipped (attributes P) F; count := count P; permitted := fun _ _ => false; total := 0; each := fun _ => 0 |}.
   Definition exceeds (x : summing) (y other margin : Z) : bool :=
     match x with Some x => Z.ltb (pair_error (arithmetic_of d) x y other) margin | None => false end.
 
@@ -180,10 +201,10 @@ Section Judge.
         | None => None
         end
     | Witness other F =>
-        if is_admissible P F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p t y) then
+        if is_admissible P F && are_apart p F && negb (Z.eqb other y) && (negb by_prediction || is_predicted p t y) then
           let l := logits p t F in
           match logit_of l y, logit_of l other with
-          | Some a, Some b => if exceeds (get (errors d) t) other y (b - a) || exceeds (get (errors_on d (only P F)) t) other y (b - a) then Some IsBroken else None
+          | Some a, Some b => if exceeds (get (errors d) t) other y (b - a) || exceeds (get (errors_on d F) t) other y (b - a) then Some IsBroken else None
           | _, _ => None
           end
         else None

@@ -36,40 +36,51 @@ Proof.
   - assert (a = b) as <- by lia. intros [[->|I]|[->|I]]; [left; reflexivity|right; apply IH; left; exact I|left; reflexivity|right; apply IH; right; exact I].
 Qed.
 
-Lemma seen_attributes_spec P F inputs row : admissible P F ->
-  Z.of_nat (length (filter (fun d => existsb (fun e : Z * Z => flipped (attributes P) F (fst e) d) row) (ids inputs))) <= seen_attributes P (present P inputs) row.
+(* Attributes Y of rows after at most so many additions L to those of P. *)
+Definition additions (P : problem) (L : list flip) (Y : Z -> Z -> bool) : Prop :=
+  size L <= pos (total P) /\ (forall n, size (of_node n L) <= pos (each P n)) /\ (forall n d, Y n d = true -> attributes P n d = true \/ In (n, d) L).
+
+Lemma seen_attributes_spec P L Y inputs row : additions P L Y ->
+  Z.of_nat (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs))) <= seen_attributes P (present (attributes P) inputs) row.
 Proof.
-  intros (ND & _ & T & L). set (F' := filter (fun f => existsb (fun e : Z * Z => Z.eqb (fst e) (fst f)) row) F).
-  pose proof (filter_either (ids inputs) (fun d => existsb (fun e : Z * Z => flipped (attributes P) F (fst e) d) row)
-    (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (fun d => existsb (Z.eqb d) (map snd F'))) as X.
-  assert (length (filter (fun d => existsb (Z.eqb d) (map snd F')) (ids inputs)) <= length F')%nat as B.
-  { rewrite <- (map_length snd F'). apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [_ I].
+  intros (T & B & H). set (L' := filter (fun f => existsb (fun e : Z * Z => Z.eqb (fst e) (fst f)) row) L).
+  pose proof (filter_either (ids inputs) (fun d => existsb (fun e : Z * Z => Y (fst e) d) row)
+    (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (fun d => existsb (Z.eqb d) (map snd L'))) as X.
+  assert (length (filter (fun d => existsb (Z.eqb d) (map snd L')) (ids inputs)) <= length L')%nat as BL.
+  { rewrite <- (map_length snd L'). apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [_ I].
     apply existsb_exists in I as (d' & I & E). apply Z.eqb_eq in E. subst d'. exact I. }
-  assert (Z.of_nat (length F') <= pos (total P)) as B1.
-  { assert (length F' <= length F)%nat as LF by (unfold F'; clear; induction F as [|f F IH]; cbn [filter length]; [lia|]; destruct (existsb _ row); cbn [length]; lia). unfold pos, size in *. lia. }
-  assert (Z.of_nat (length F') <= zsum row (fun e => pos (each P (fst e)))) as B2.
-  { rewrite size_sum. unfold F'. rewrite zsum_filter.
-    transitivity (zsum F (fun f => zsum row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0))).
+  assert (Z.of_nat (length L') <= pos (total P)) as B1.
+  { assert (length L' <= length L)%nat as LL by (unfold L'; clear; induction L as [|f L IH]; cbn [filter length]; [lia|]; destruct (existsb _ row); cbn [length]; lia). unfold size in *. lia. }
+  assert (Z.of_nat (length L') <= zsum row (fun e => pos (each P (fst e)))) as B2.
+  { rewrite size_sum. unfold L'. rewrite zsum_filter.
+    transitivity (zsum L (fun f => zsum row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0))).
     - apply zsum_le_in. intros f _. destruct (existsb _ row) eqn:E.
       + apply existsb_exists in E as (e & Ie & E). pose proof (zsum_mem row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0) e Ie) as M.
         cbn beta in M. rewrite (Z.eqb_sym (fst f) (fst e)), E in M. apply M. intros b _. destruct (Z.eqb (fst f) (fst b)); lia.
       + apply zsum_nonneg. intros e _. destruct (Z.eqb (fst f) (fst e)); lia.
-    - rewrite zsum_swap. apply zsum_le_in. intros e _. rewrite <- size_of_node. unfold pos.
-      destruct (of_node (fst e) F) as [|f rest] eqn:E; [unfold size; cbn; lia|].
-      assert (In f (of_node (fst e) F)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E'].
-      apply Z.eqb_eq in E'. specialize (L f I). rewrite E' in L. rewrite E in L. lia. }
-  assert (length (filter (fun d => existsb (fun e : Z * Z => flipped (attributes P) F (fst e) d) row) (ids inputs)) <=
-    length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) + length (filter (fun d => existsb (Z.eqb d) (map snd F')) (ids inputs)))%nat as Y.
-  { apply X. intros d _ E. apply existsb_exists in E as (e & Ie & E). unfold flipped in E. destruct (existsb (same (fst e, d)) F) eqn:S.
-    - right. apply existsb_exists in S as (f & If & S). apply same_spec in S. subst f. apply existsb_exists. exists d. rewrite Z.eqb_refl. split; [|reflexivity].
-      apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply filter_In. split; [exact If|]. apply existsb_exists. exists e. cbn [fst]. rewrite Z.eqb_refl. auto.
-    - left. apply existsb_exists. exists e. auto. }
+    - rewrite zsum_swap. apply zsum_le_in. intros e _. rewrite <- size_of_node. apply B. }
+  assert (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs)) <=
+    length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) + length (filter (fun d => existsb (Z.eqb d) (map snd L')) (ids inputs)))%nat as C.
+  { apply X. intros d _ E. apply existsb_exists in E as (e & Ie & E). destruct (H _ _ E) as [E'|I].
+    - left. apply existsb_exists. exists e. auto.
+    - right. apply existsb_exists. exists d. rewrite Z.eqb_refl. split; [|reflexivity].
+      apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply filter_In. split; [exact I|]. apply existsb_exists. exists e. cbn [fst]. rewrite Z.eqb_refl. auto. }
   assert (length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) <=
-    length (fold_right (fun e rest => union (get (present P inputs) (fst e)) rest) [] row))%nat as U.
+    length (fold_right (fun e rest => union (get (present (attributes P) inputs) (fst e)) rest) [] row))%nat as U.
   { apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [I E]. apply existsb_exists in E as (e & Ie & E). clear - I E Ie.
     induction row as [|e' row IH]; [destruct Ie|]. cbn [fold_right]. apply union_in. destruct Ie as [->|Ie]; [left|right; apply IH; exact Ie].
     unfold present. rewrite get_tabulate. apply filter_In. auto. }
   unfold seen_attributes. lia.
+Qed.
+
+Lemma flips_add P F : admissible P F -> additions P F (flipped (attributes P) F).
+Proof.
+  intros (_ & _ & T & L). split; [unfold pos; lia|]. split.
+  - intros n. unfold pos. destruct (of_node n F) as [|f rest] eqn:E; [unfold size; cbn; lia|].
+    assert (In f (of_node n F)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E'].
+    apply Z.eqb_eq in E'. specialize (L f I). rewrite E', E in L. lia.
+  - intros n d E. unfold flipped in E. destruct (existsb (same (n, d)) F) eqn:S; [right|left; exact E].
+    apply existsb_exists in S as (f & If & S). apply same_spec in S. subst f. exact If.
 Qed.
 
 Lemma regroup {B} (us : list Z) (row : list (Z * B)) (g : B -> Z -> Z) c :
@@ -86,47 +97,43 @@ Proof. induction us as [|u us IH]; [reflexivity|]. cbn [map combine]. rewrite !z
 Open Scope Q_scope.
 Notation Int := inject_Z.
 
-(* The first layer. It reads numbers from 0 to 1, times 2^base, which are 0 where an attribute is missing. *)
+(* The first layer. It reads numbers from 0 to 1, times 2^base. *)
 Section First.
-  Variables (base : Z) (P P0 : problem) (F : list flip) (first : layer Z) (top : Z) (q : prepared) (reading : (Z -> Z -> bool) -> zrows).
-  Hypothesis SOUND : sound [absolute first] top P0 no_rivals reading q.
-  Hypothesis COUNT : count P = count P0.
-  Hypothesis ADMISSIBLE : admissible P F.
-  Hypothesis MISSING : forall X n d, X n d = false -> reading X n d = 0%Z.
-  Hypothesis UNIT : forall X n d, (0 <= reading X n d <= 2 ^ base)%Z.
-  Let Y := flipped (attributes P) F.
+  Variables (base : Z) (P : problem) (L : list flip) (first : layer Z) (V : zrows) (h y : Z -> Z -> Q) (magnitudes : Z -> Z -> option (list (Z * Z))).
+  Hypothesis ADDITIONS : additions P L (fun n d => negb (Z.eqb (V n d) 0)).
+  Hypothesis UNIT : forall n d, (0 <= V n d <= 2 ^ base)%Z.
+  Hypothesis EXACT : forall n d, Int (V n d) == 2 ^ base * y n d.
+  Hypothesis READ : forall n d, h n d == y n d.
+  Hypothesis MAGNITUDES : forall width m b, magnitudes width m = Some b -> holds width (zvalue [absolute first] V m) b.
 
-  Lemma receive_first_spec width m h r : (forall n i, Int (reading Y n i) == 2 ^ base * h n i) ->
-    receive_first base P (view_of q P) (present P (inputs first)) first width m = Some r -> receives first base m width h (reading Y) r.
+  Lemma receive_first_spec width m r :
+    receive_first base P (present (attributes P) (inputs first)) magnitudes first width m = Some r -> receives first base m width h y r.
   Proof.
-    intros HX R. unfold receive_first in R.
-    pose proof (intervals_hold _ _ _ _ _ _ SOUND P F no_bounds no_hints false [absolute first] width [m] COUNT ADMISSIBLE (fun _ e => e) (conj (fun _ _ (e : None = Some _) => ltac:(discriminate e)) I)) as IV.
-    destruct (intervals_of (view_of q P) no_bounds no_hints false [absolute first] width [m]) as [[|[n b] [|]]| |]; try discriminate.
-    destruct (Z.eqb_spec n m) as [->|]; [|discriminate]. injection R as <-. specialize (IV m b (or_introl eq_refl)). fold Y in IV.
+    intros R. unfold receive_first in R. destruct (magnitudes width m) as [b|] eqn:M; [|discriminate]. injection R as <-. apply MAGNITUDES in M.
     pose proof (two_power_pos base) as S0.
-    assert (forall n i, 2 ^ base * Qabs (h n i) == Int (reading Y n i)) as HA.
-    { intros n i. transitivity (Qabs (2 ^ base * h n i)); [rewrite Qabs_Qmult, (Qabs_pos (2 ^ base)) by lra; reflexivity|]. rewrite <- HX. apply Qabs_pos. change 0 with (Int 0). rewrite <- Zle_Qle. apply UNIT. }
+    assert (forall n i, 2 ^ base * Qabs (h n i) == Int (V n i)) as HA.
+    { intros n i. transitivity (Qabs (2 ^ base * h n i)); [rewrite Qabs_Qmult, (Qabs_pos (2 ^ base)) by lra; reflexivity|]. rewrite READ, <- EXACT. apply Qabs_pos. change 0 with (Int 0). rewrite <- Zle_Qle. apply UNIT. }
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited].
     - induction (terms first) as [|t ts IH]; cbn [map]; constructor; auto. cbn [fst snd]. split; [|reflexivity].
-      etransitivity; [|apply (seen_attributes_spec P F _ _ ADMISSIBLE)]. apply inj_le. apply filter_mono. intros i _ E. unfold seen_by in E.
-      apply existsb_exists in E as (e & Ie & E). apply existsb_exists. exists e. split; [exact Ie|]. fold Y. destruct (Y (fst e) i) eqn:EY; [reflexivity|].
-      assert (is_zero (h (fst e) i) = true) as Z; [|rewrite Z in E; discriminate]. apply is_zero_spec. specialize (HX (fst e) i). rewrite (MISSING _ _ _ EY) in HX. change (Int 0) with 0 in HX.
-      clear - HX S0. set (x := h (fst e) i) in *. clearbody x. set (k := 2 ^ base) in *. clearbody k. apply (Qmult_inj_l _ _ k); [lra|]. rewrite <- HX. ring.
+      etransitivity; [|apply (seen_attributes_spec P L _ _ _ ADDITIONS)]. apply inj_le. apply filter_mono. intros i _ E. unfold seen_by in E.
+      apply existsb_exists in E as (e & Ie & E). apply existsb_exists. exists e. split; [exact Ie|]. destruct (Z.eqb_spec (V (fst e) i) 0) as [Z|]; [|reflexivity].
+      assert (is_zero (h (fst e) i) = true) as Z'; [|rewrite Z' in E; discriminate]. apply is_zero_spec. rewrite READ. specialize (EXACT (fst e) i). rewrite Z in EXACT. change (Int 0) with 0 in EXACT.
+      clear - EXACT S0. set (x := y (fst e) i) in *. clearbody x. set (k := 2 ^ base) in *. clearbody k. apply (Qmult_inj_l _ _ k); [lra|]. rewrite <- EXACT. ring.
     - reflexivity.
     - intros t e i _ _ _. rewrite HA, <- Zle_Qle. apply UNIT.
-    - intros j Ij. destruct (at_unit_spec _ _ _ j IV Ij) as [_ B]. eapply Qle_trans; [|rewrite <- Zle_Qle; exact B]. cbn [zvalue absolute terms inputs bias].
+    - intros j Ij. destruct (at_unit_spec _ _ _ j M Ij) as [_ B]. eapply Qle_trans; [|rewrite <- Zle_Qle; exact B]. cbn [zvalue absolute terms inputs bias].
       rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right. rewrite zsum_map, sum_inject. apply sum_eq. intros t _. cbn [operator weight].
       rewrite zsum_map, sum_inject. apply sum_eq. intros e _. cbn [fst snd]. rewrite inject_Z_mult. apply Qmult_comp; [reflexivity|]. rewrite sum_inject. apply sum_eq. intros i _.
       rewrite inject_Z_mult, HA. reflexivity.
     - intros k. rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; change (Qabs 0) with (Int 0); rewrite <- Zle_Qle; reflexivity|]. intros t _. rewrite (sum_eq _ _ (fun _ => 0)); [apply sum_zero|]. intros e _.
-      rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; ring|]. intros i _. rewrite HX. ring.
+      rewrite (sum_eq _ _ (fun _ => 0)); [rewrite sum_zero; ring|]. intros i _. rewrite READ. ring.
   Qed.
 End First.
 
 Section Later.
-  Variables (l : layer Z) (s : Z) (h : Z -> Z -> Q) (y : Z -> Z -> Z) (known : table passing).
+  Variables (l : layer Z) (s : Z) (h y : Z -> Z -> Q) (known : table passing).
   Hypothesis KNOWN : forall n i, is_known (get known n) = true -> In i (ids (inputs l)) ->
-    2 ^ s * Qabs (h n i) <= Int (fst (passed (get known n) i)) /\ Qabs (2 ^ s * h n i - Int (y n i)) <= Int (snd (passed (get known n) i)).
+    2 ^ s * Qabs (h n i) <= Int (fst (passed (get known n) i)) /\ Qabs (2 ^ s * (h n i - y n i)) <= Int (snd (passed (get known n) i)).
 
   Lemma receive_later_spec width m r : receive_later l s known m = Some r -> receives l s m width h y r.
   Proof.

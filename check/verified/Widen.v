@@ -61,10 +61,22 @@ Fixpoint widen (change : Z -> option category_change) (size : Z) (net : network 
   | l :: below => match below with [] => [widen_layer change size l] | _ => l :: widen change size below end
   end.
 
+(* The rows that changes make: of a row and a group the first change counts, there being no others. *)
+Definition group_is (change : Z -> option category_change) (g : Z) (f : flip) : bool := match change (snd f) with Some (h, _) => Z.eqb h g | None => false end.
+Definition chosen (change : Z -> option category_change) (F : list flip) (n g : Z) : option flip := List.find (fun f => Z.eqb (fst f) n && group_is change g f) F.
+Definition recategorise (P : problem) (G : grouping) (change : Z -> option category_change) (F : list flip) (n d : Z) : bool :=
+  if Z.leb 0 d && Z.ltb d (count P) then
+    match chosen change F n (group_of G d) with
+    | Some f => match change (snd f) with Some (_, (_, c)) => same_category c (Some d) | None => false end
+    | None => attributes P n d
+    end
+  else attributes P n d.
+
+Definition fit_for_groups (P : problem) (G : grouping) (first : layer Z) : bool := Z.leb 0 (count P) && Z.eqb (inputs first) (count P) && one_each P G.
 Definition prepare_categories (net : network Z) (classes : Z) (P : problem) (G : grouping) : option (prepared * problem) :=
   match bottom net classes with
   | Some (first, _) =>
-      if Z.leb 0 (count P) && Z.eqb (inputs first) (count P) && one_each P G then
+      if fit_for_groups P G first then
         let (W, change) := widened P G in
         match prepare (widen change (count W) net) classes W (same_group change) with Some p => Some (p, W) | None => None end
       else None

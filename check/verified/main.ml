@@ -199,7 +199,7 @@ let statement () =
           let entry_error = big w in
           let flushes = word_of ["gradual", false; "flushed", true] w in
           if not (is_end w) then wrong "something follows how the network runs";
-          if categories <> None || changes <> None || moves <> None then wrong "executions on categories, edges or ranges";
+          if changes <> None || moves <> None then wrong "executions on edges or ranges";
           (* What is read has to be a number of the format. *)
           if N.lt precision (N.of_int significand) then wrong "executions in fewer bits than rows are divided in";
           run := Some { precision; entry_error; flushes }
@@ -633,9 +633,8 @@ let () =
             if claim_holds tools p !known most parts (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
         | other -> wrong ("'" ^ other ^ "' is no line") in
       let p = problem s in
-      let running = function
-        | Some d -> each_node (judge_deployed d) d.Checker.exactly p
-        | None -> wrong "no such format, or the first layer does not take the attributes" in
+      let running d = each_node (judge_deployed d) d.Checker.exactly in
+      let as_it_runs = function Some d -> running d p | None -> wrong "no such format, or the first layer does not take the attributes" in
       let unfit () = wrong "the first layer does not take the attributes" in
       let exactly prepared p = each_node (judge prepared) prepared p in
       match s.attack, s.categories, s.shares with
@@ -644,13 +643,16 @@ let () =
             let shares = Array.map (integer scales.(1)) shares in
             let share count = Option.value (at shares count) ~default:N.zero in
             (match s.run with
-             | Some a -> running (prepare_deployed_rows a (N.of_int scales.(1)) net shifts classes p share)
+             | Some a -> as_it_runs (prepare_deployed_rows a (N.of_int scales.(1)) net shifts classes p share)
              | None -> match prepare_rows net classes p share with Some prepared -> exactly prepared p | None -> unfit ())
-        | None, None, None when s.run <> None -> running (prepare_deployed (Option.get s.run) net shifts classes p)
+        | None, None, None when s.run <> None -> as_it_runs (prepare_deployed (Option.get s.run) net shifts classes p)
         | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> exactly prepared p | None -> unfit ())
-        | None, Some of_attribute, _ -> (match prepare_categories net classes p (grouping s of_attribute) with
-            | Some (prepared, p) -> exactly prepared p
-            | None -> wrong "a row has two categories of a group, or the first layer does not take the attributes") in
+        | None, Some of_attribute, _ ->
+            let groups = grouping s of_attribute in
+            let unfit () = wrong "a row has two categories of a group, no such format, or the first layer does not take the attributes" in
+            (match s.run with
+             | Some a -> (match prepare_deployed_categories a net shifts classes p groups with Some (d, p) -> running d p | None -> unfit ())
+             | None -> match prepare_categories net classes p groups with Some (prepared, p) -> exactly prepared p | None -> unfit ()) in
     let by_ranges scales prepared w =
       expect "node" w;
       let node, reference = node w in

@@ -33,8 +33,6 @@ fn unknown_execution(statement: &Statement, attack: Option<&CollectiveStatement>
         Some("under one attack for the whole graph")
     } else if precision < divided_in {
         Some("in fewer bits than rows are divided in")
-    } else if network.graph.categories.is_some() {
-        Some("on categories")
     } else if !is_plain_chain(network) {
         Some("of layers that read others than the one below, or into whose numbers others were folded")
     } else {

@@ -127,7 +127,7 @@ fn proofs_on_quantised_weights_are_verified() {
     }
 }
 
-/// Proofs about the network as it runs: of flips, on layers that each read the one below.
+/// Proofs about the network as it runs: of flips and categories, on layers that each read the one below.
 #[test]
 fn proofs_about_executions_are_verified() {
     if program().is_none() {
@@ -144,6 +144,12 @@ fn proofs_about_executions_are_verified() {
     let arguments = ["-Q", "2", "-q", "1", "--nodes", "0-9", "--deployed", "float32"];
     let [robust, broken, _] = agree(&divided, &at("cora_standard.safetensors"), &arguments);
     assert!(robust + broken >= 5, "{robust} {broken}");
+    let [graph, model] = ["categories.npz", "model.safetensors"].map(|name| scratch.path().join(name));
+    write_graph_npz(&graph, &graphs::batch().grouped(&[0, 0]).unwrap()).unwrap();
+    graphs::write(&model, &graphs::network("pool-sum"));
+    let arguments = ["-Q", "2", "-q", "1", "--complete", "--deployed", "float32"];
+    let [robust, broken, _] = agree(&graph, &model, &arguments);
+    assert!(robust + broken == 3, "{robust} {broken}");
     for network in ["gcn", "gin", "sage-mean", "graphconv-add", "rgcn", "appnp"] {
         let folder = at("pyg").join(network);
         let arguments = ["-Q", "2", "-q", "1", "--complete", "--deployed", "float32", "--flush-subnormals"];
@@ -279,7 +285,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (
             edges.replace("attack each", "attack each deployed 24 1 gradual"),
             "",
-            "executions on categories, edges or ranges",
+            "executions on edges or ranges",
         ),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
