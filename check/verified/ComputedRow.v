@@ -51,8 +51,10 @@ Definition receives (l : layer Z) (s m width : Z) (h y : Z -> Z -> Q) (r : recei
   (forall t e i, In t (terms l) -> In e (operator t m) -> In i (ids (inputs l)) -> 2 ^ s * Qabs (h (fst e) i) <= Int (largest r)) /\
   (forall j, In j (ids width) -> Int (Z.abs (bias l m j)) +
     sum (terms l) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (inputs l)) (fun i => 2 ^ s * Qabs (h (fst e) i) * Int (Z.abs (weight t i j))))) <= Int (added r j)) /\
-  (forall k : term Z -> Z -> Z, Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
-      sum (ids (inputs l)) (fun i => 2 ^ s * (h (fst e) i - y (fst e) i) * Int (k t i))))) <= Int (inherited r (fun t i => Z.abs (k t i)))).
+  (let wrong k := Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+      sum (ids (inputs l)) (fun i => 2 ^ s * (h (fst e) i - y (fst e) i) * Int (k t i))))) in
+    (forall j, In j (ids width) -> wrong (fun t i => weight t i j) <= Int (inherited r j)) /\
+    (forall j other, In j (ids width) -> In other (ids width) -> wrong (fun t i => weight t i j - weight t i other)%Z <= Int (between r j other))).
 
 Section Rounded.
   Variables (A : arithmetic) (r : received).

@@ -35,33 +35,48 @@ Fixpoint union (l : list Z) : list Z -> list Z :=
   end.
 
 (* What a node receives in a layer: for each term, at most how many inputs are not 0, and the number of its entries; no input is larger than `largest`;
-   the sums of the magnitudes that are added up for each unit; and how wrong a sum is, its weights being of at most these magnitudes, if its inputs are. *)
-Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : (term Z -> Z -> Z) -> Z }.
+   the sums of the magnitudes that are added up for each unit; and how wrong a sum is, and a difference of two sums, if inputs are. *)
+Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : Z -> Z; between : Z -> Z -> Z }.
 
 (* Attributes that the row of a term sees, by those of each node, with those that may be added. *)
 Definition present (X : Z -> Z -> bool) (inputs : Z) : table (list Z) := tabulate (fun n => filter (X n) (ids inputs)).
 Definition seen_attributes (P : problem) (of_node : table (list Z)) (row : list (Z * Z)) : Z :=
   Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
 
-(* The first layer, where attributes are at most 1, times 2^base; `magnitudes` are the intervals of its sums of magnitudes. *)
-Definition receive_first (base : Z) (P : problem) (of_node : table (list Z)) (magnitudes : Z -> Z -> option (list (Z * Z))) (l : layer Z) (width m : Z) : option received :=
+(* What reading adds to a sum of magnitudes of attributes, where so large a number stands for what is added to attributes that underflow. *)
+Definition misread (A : arithmetic) (base magnitude factors : Z) : Z :=
+  if reads_exactly A then 0
+  else (magnitude * 2 ^ 126 + 2 ^ base * factors * (if flushes A then 2 ^ precision A else 1)) / 2 ^ (126 + precision A) + 1.
+
+(* The first layer, where attributes that node m reads are at most `large m`, times 2^base; `magnitudes` are the intervals of its sums of magnitudes. *)
+Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : table (list Z)) (large : Z -> Z) (magnitudes : Z -> Z -> option (list (Z * Z)))
+    (l : layer Z) (weights width m : Z) : option received :=
   match magnitudes width m with
   | Some b =>
-      Some {| counts := map (fun t => (seen_attributes P of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
-              largest := 2 ^ base; added := fun j => snd (at_unit width b j); inherited := fun _ => 0 |}
+      let most := large m in
+      let factors := if reads_exactly A then 0 else weights * zsum (ids (inputs l)) (fun _ => 1) * zsum (terms l) (fun t => zsum (operator t m) (fun e => Z.abs (snd e))) in
+      let wrong j := misread A base (snd (at_unit width b j)) factors in
+      if Z.leb (2 ^ base) most && Z.ltb most (2 ^ (127 + base)) then
+        Some {| counts := map (fun t => (seen_attributes P of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
+                largest := most + misread A base most 1; added := fun j => snd (at_unit width b j) + wrong j; inherited := wrong; between := fun y other => wrong y + wrong other |}
+      else None
   | None => None
   end.
 
 Section Errors.
   Variables (A : arithmetic) (base : Z).
-  (* An interval for each unit of a node in the last layer of a network; and what a node receives in the first layer. *)
-  Variables (within : network Z -> Z -> Z -> option (list (Z * Z))) (first_row : layer Z -> Z -> Z -> option received).
+  (* An interval for each unit of a node in the last layer of a network; and what a node receives in the first layer, none of
+     whose weights is larger than so much. *)
+  Variables (within : network Z -> Z -> Z -> option (list (Z * Z))) (first_row : layer Z -> Z -> Z -> Z -> option received).
 
   (* Of each unit below, what it passes on: its size and its error. *)
   Definition passing := option (table (Z * Z)).
   Definition passed (p : passing) (i : Z) : Z * Z := match p with Some t => get t i | None => (0, 0) end.
   Definition is_known (p : passing) : bool := match p with Some _ => true | None => false end.
 
+  (* How wrong weights f make a sum, for sizes and errors of what terms receive. *)
+  Definition summed_errors (l : layer Z) (sums : list (term Z * list (Z * Z))) (f : term Z -> Z -> Z) : Z :=
+    zsum sums (fun r => zsum (combine (ids (inputs l)) (snd r)) (fun q => snd (snd q) * Z.abs (f (fst r) (fst q)))).
   Definition receive_later (l : layer Z) (s : Z) (below : table passing) (m : Z) : option received :=
     let rows := map (fun t => (t, map (fun e => (Z.abs (snd e), get below (fst e))) (operator t m))) (terms l) in
     if forallb (fun r => forallb (fun p => is_known (snd p)) (snd r)) rows then
@@ -71,7 +86,7 @@ Section Errors.
                 Z.of_nat (length (snd r)))) rows;
               largest := greatest rows (2 ^ s) (fun r => greatest (snd r) 0 (fun p => greatest (ids (inputs l)) 0 (fun i => fst (passed (snd p) i))));
               added := fun j => Z.abs (bias l m j) + zsum sums (fun r => zsum (combine (ids (inputs l)) (snd r)) (fun q => fst (snd q) * Z.abs (weight (fst r) (fst q) j)));
-              inherited := fun f => zsum sums (fun r => zsum (combine (ids (inputs l)) (snd r)) (fun q => snd (snd q) * f (fst r) (fst q))) |}
+              inherited := fun j => summed_errors l sums (fun t i => weight t i j); between := fun y other => summed_errors l sums (fun t i => weight t i y - weight t i other) |}
     else None.
 
   (* How many roundings a product passes at most, and what underflow adds; nothing where numbers may leave the range, or are too many. *)
@@ -94,10 +109,10 @@ Section Errors.
     | Some r => let scale := scale_of l r weights a m in if fits l r scale shift width m then Some (r, (roundings_of r, underflow r scale)) else None
     | None => None
     end.
-  Definition error_of (l : layer Z) (x : received * (Z * Z)) (j : Z) : Z :=
-    inherited (fst x) (fun t i => Z.abs (weight t i j)) + relative (fst (snd x)) (added (fst x) j) + snd (snd x).
+  Definition error_of (x : received * (Z * Z)) (j : Z) : Z :=
+    inherited (fst x) j + relative (fst (snd x)) (added (fst x) j) + snd (snd x).
   Definition pair_error (x : received * (Z * Z)) (y other : Z) : Z :=
-    inherited (fst x) (fun t i => Z.abs (weight t i y - weight t i other)) + relative (fst (snd x)) (added (fst x) y + added (fst x) other) + 2 * snd (snd x).
+    between (fst x) y other + relative (fst (snd x)) (added (fst x) y + added (fst x) other) + 2 * snd (snd x).
 
   (* A unit that surely passes on 0 is not wrong. *)
   Definition pass (active : bool) (b : Z * Z) (error : Z) : Z * Z :=
@@ -106,7 +121,7 @@ Section Errors.
   Definition passing_of (net : network Z) (l : layer Z) (width : Z) (sums : table summing) : table passing :=
     tabulate (fun m =>
       match get sums m with
-      | Some x => match within net width m with Some b => Some (tabulate (fun j => pass (relu l j) (at_unit width b j) (error_of l x j))) | None => None end
+      | Some x => match within net width m with Some b => Some (tabulate (fun j => pass (relu l j) (at_unit width b j) (error_of x j))) | None => None end
       | None => None
       end).
 
@@ -115,7 +130,7 @@ Section Errors.
     | l :: below, (a, w) :: rest =>
         let weights := heaviest l width w in
         match below with
-        | [] => tabulate (fun m => sums_of l width weights a (shift_of base s) (first_row l width m) m)
+        | [] => tabulate (fun m => sums_of l width weights a (shift_of base s) (first_row l weights width m) m)
         | l' :: _ =>
             let known := passing_of below l' (inputs l) (all_sums below rest (inputs l)) in
             tabulate (fun m => sums_of l width weights a (shift_of base s) (receive_later l (shift_of base rest) known m) m)
@@ -149,7 +164,7 @@ Definition deployed_by (prepare : network Z -> Z -> option prepared) (seen_by_ch
         | Some q =>
             let table_of P' v u :=
               let of_node := present (attributes P') (inputs first) in
-              all_sums A base (within_view seen_by_checker v) (receive_first base P' of_node (within_view seen_by_checker u [absolute first])) z s classes in
+              all_sums A base (within_view seen_by_checker v) (receive_first A base P' of_node (fun _ => 2 ^ base) (within_view seen_by_checker u [absolute first])) z s classes in
             Some {| arithmetic_of := A; exactly := p; errors := table_of P0 (root p) (root q);
                     errors_on := fun F => let made := only P (flipped (attributes P) F) in table_of (only P0 (rows F)) (view_of p made) (view_of q made) |}
         | None => None

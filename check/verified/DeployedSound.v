@@ -54,18 +54,18 @@ Proof.
 Qed.
 
 Section Layers.
-  Variables (A : arithmetic) (base : Z) (within : network Z -> Z -> Z -> option (list (Z * Z))) (first_row : layer Z -> Z -> Z -> option received) (z : network Z) (X : rows).
+  Variables (A : arithmetic) (base : Z) (within : network Z -> Z -> Z -> option (list (Z * Z))) (first_row : layer Z -> Z -> Z -> Z -> option received) (z : network Z) (X : rows).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (1 <= entry_error A)%Z.
   Hypothesis BASE : (0 <= base)%Z.
   (* On these rows, what is known of exact units holds, and what is said of the first layer. *)
   Hypothesis WITHIN : forall top l below s qs n b i, z = top ++ l :: below -> below <> [] -> scaled_at base s qs below -> within below (inputs l) n = Some b -> In i (ids (inputs l)) ->
     Int (fst (at_unit (inputs l) b i)) <= 2 ^ shift_of base s * preactivation qs X n i <= Int (snd (at_unit (inputs l) b i)).
-  Hypothesis FIRST : forall first H width m r, ends z first -> execution A [] X H -> first_row first width m = Some r -> receives first base m width H X r.
+  Hypothesis FIRST : forall first H w width m r, ends z first -> execution A [] X H -> first_row first (heaviest first width w) width m = Some r -> receives first base m width H X r.
 
   Definition near_values (s : shifts) (qs : network Q) (l : layer Z) (width : Z) (V : rows) (sums : table summing) : Prop := forall m x, get sums m = Some x ->
     let e j := 2 ^ shift_of base s * (V m j - preactivation qs X m j) in
-    (forall j, In j (ids width) -> Qabs (e j) <= Int (error_of A l x j)) /\
+    (forall j, In j (ids width) -> Qabs (e j) <= Int (error_of A x j)) /\
     (forall y other, In y (ids width) -> In other (ids width) -> Qabs (e y - e other) <= Int (pair_error A x y other)).
 
   (* One layer, for the inputs that it has. *)
@@ -96,14 +96,14 @@ Section Layers.
       rewrite <- sum_times, <- sum_add. apply sum_eq. intros t _. rewrite <- sum_times, <- sum_add. apply sum_eq. intros e _.
       match goal with |- Int ?c * ?R + _ * (Int ?c * ?R') == _ => setoid_replace (Int c * R + (-1 # 1) * (Int c * R')) with (Int c * (R + (-1 # 1) * R')) by ring end.
       apply Qmult_comp; [reflexivity|]. rewrite <- sum_times, <- sum_add. apply sum_eq. intros i _. ring. }
-    destruct REC as (_ & _ & _ & _ & INH). cbn [fst snd] in *. set (R := Int (roundings_of A rm) * u A) in *. clearbody N M. split.
+    destruct REC as (_ & _ & _ & _ & INH & BETWEEN). cbn [fst snd] in *. set (R := Int (roundings_of A rm) * u A) in *. clearbody N M. split.
     - intros j Ij. specialize (ROW j Ij). cbv zeta in ROW. specialize (RS (added rm j) RN). cbv zeta in RS. fold R in RS.
-      pose proof (INH (fun t i => weight t i j)) as IJ. rewrite <- MV in IJ. unfold error_of. cbn [fst snd]. rewrite !inject_Z_plus.
+      pose proof (INH j Ij) as IJ. rewrite <- MV in IJ. unfold error_of. cbn [fst snd]. rewrite !inject_Z_plus.
       setoid_replace (S * (V m j - preactivation (ql :: qs) X m j)) with ((S * V m j - M j) + (M j - N j)) by (rewrite <- EXACT; ring).
       eapply Qle_trans; [apply Qabs_triangle|]. clear - ROW RS IJ. lra.
     - intros y' other Iy Io. pose proof (ROW y' Iy) as R1. pose proof (ROW other Io) as R2. cbv zeta in R1, R2.
       specialize (RS (added rm y' + added rm other)%Z RN). cbv zeta in RS. fold R in RS. rewrite inject_Z_plus in RS.
-      pose proof (INH (fun t i => (weight t i y' - weight t i other)%Z)) as IJ. unfold pair_error. cbn [fst snd]. rewrite !inject_Z_plus, inject_Z_mult. change (Int 2) with 2.
+      pose proof (BETWEEN y' other Iy Io) as IJ. cbv beta in IJ. unfold pair_error. cbn [fst snd]. rewrite !inject_Z_plus, inject_Z_mult. change (Int 2) with 2.
       rewrite (sum_eq (terms l) _ (fun t => sum (operator t m) (fun e => Int (snd e) * sum (ids (inputs l)) (fun i => 2 ^ shift_of base rest * (h (fst e) i - y (fst e) i) * Int (weight t i y'))) +
         (-1 # 1) * sum (operator t m) (fun e => Int (snd e) * sum (ids (inputs l)) (fun i => 2 ^ shift_of base rest * (h (fst e) i - y (fst e) i) * Int (weight t i other))))) in IJ.
       + rewrite sum_add, sum_times, <- !MV in IJ.
@@ -143,8 +143,8 @@ Section Layers.
     pose proof (shift_nonneg base rest BASE NN') as S0. cbn [execution] in EX. destruct EX as (H & EXB & RUN).
     destruct below as [|l' below'].
     - destruct rest as [|[a' w'] rest]; [|destruct qs; destruct SC]. destruct qs as [|]; [|destruct SC].
-      apply (layer_near ql [] l a w [] width H V _ (fun m => first_row l width m)); auto.
-      + intros m x G. apply (FIRST l H width m x); auto. rewrite EZ. clear. induction top as [|t top IH]; [reflexivity|]. cbn [app ends]. destruct top; exact IH.
+      apply (layer_near ql [] l a w [] width H V _ (fun m => first_row l (heaviest l width w) width m)); auto.
+      + intros m x G. apply (FIRST l H w width m x); auto. rewrite EZ. clear. induction top as [|t top IH]; [reflexivity|]. cbn [app ends]. destruct top; exact IH.
       + intros m. cbn [all_sums]. rewrite get_tabulate. reflexivity.
     - destruct rest as [|[a' w'] rest']; [destruct qs; destruct SC|]. destruct qs as [|ql' qs']; [destruct SC|].
       specialize (IH (top ++ [l]) ((a', w') :: rest') (ql' :: qs') (inputs l) H). rewrite <- app_assoc in IH. specialize (IH EZ).

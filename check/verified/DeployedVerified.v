@@ -67,7 +67,7 @@ Section Judged.
   Hypothesis START : forall F, admissible P F -> exists V, same_values [] V /\ reads_as V X0.
 
   Definition table_of (P' : problem) (v w : view) (first : layer Z) : table summing :=
-    all_sums A base (within_view change v) (receive_first base P' (present (attributes P') (inputs first)) (within_view change w [absolute first])) z s classes.
+    all_sums A base (within_view change v) (receive_first A base P' (present (attributes P') (inputs first)) (fun _ => 2 ^ base) (within_view change w [absolute first])) z s classes.
 
   Lemma prepared_parts : exists first q, arithmetic_of d = A /\ prepare (change z) classes = Some (exactly d) /\ ends z first /\
     (exists width, prepare (change [absolute first]) width = Some q) /\ 2 <= precision A /\ 1 <= entry_error A /\ 0 <= base /\ not_below_0 s = true /\
@@ -95,16 +95,25 @@ Section Judged.
       - exact (scaled_value (2 ^ base) c qn net V X (two_power_pos base) READ S n i).
       - left. clear - EN EZ NE. subst z. induction top as [|l top IH]; [exact EN|]. cbn [app ends] in EN. destruct (top ++ net) eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|exact (IH EN)]. }
     assert (z <> []) as NZ by (intros E; rewrite E in EN; destruct EN).
-    apply (margin_near A base (within_view change (view_of (exactly d) P')) (receive_first base P0' (present (attributes P0') (inputs first)) (within_view change (view_of q P') [absolute first])) z X
+    apply (margin_near A base (within_view change (view_of (exactly d) P')) (receive_first A base P0' (present (attributes P0') (inputs first)) (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first])) z X
       PR ER BA) with (s := s) (qn := rational bits) (classes := classes) (V := W) (t := t) (x := x) (y := y) (other := other); auto; [| |apply ids_in; exact Hy|apply ids_in; exact Ho|].
     - intros top l below s' qs n b i EZ NE SC' WI Ii. change (l :: below) with ([l] ++ below) in EZ. rewrite app_assoc in EZ.
       pose proof (within_holds change (change z) classes P excluding reading (exactly d) P' F' below (inputs l) n b SO CP AD (fun f => ENDS _ below f EZ NE) WI) as IV. rewrite EF in IV.
       apply at_unit_spec with (j := i) in IV; [|exact Ii]. rewrite <- (VALUE _ below s' qs EZ NE SC'), <- !Zle_Qle. exact IV.
-    - intros first' H width' m r EN' EXH RF. assert (first' = first) as ->.
+    - intros first' H w width' m r EN' EXH RF. assert (first' = first) as ->.
       { clear - EN EN'. induction z as [|l below IH]; [destruct EN|]. cbn [ends] in *. destruct below; [congruence|auto]. }
-      apply (receive_first_spec base P0' L first V H X (within_view change (view_of q P') [absolute first]) ADD UNIT READ EXH); [|exact RF].
-      intros width'' m' b WI. pose proof (within_holds change _ width P excluding reading q P' F' [absolute first] width'' m' b SQ CP AD (fun _ e => e) WI) as IV. rewrite EF in IV.
-      destruct IV as [IL IV]. split; [exact IL|]. intros i bd I. rewrite <- (SAME first [absolute first] EN (or_intror eq_refl)). apply IV. exact I.
+      pose proof (two_power_pos base) as B. assert (forall n i, 2 ^ base * Qabs (X n i) == Int (V n i))%Q as SIZE.
+      { intros n i. transitivity (Qabs (2 ^ base * X n i)); [rewrite Qabs_Qmult, (Qabs_pos (2 ^ base)) by (apply Qlt_le_weak; exact B); reflexivity|].
+        rewrite <- (READ n i). apply Qabs_pos. change 0%Q with (Int 0). rewrite <- Zle_Qle. apply UNIT. }
+      apply (receive_first_spec A base P0' L first X H (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first]) PR BA) with (w := w); [|exact EXH| | |exact RF].
+      + destruct ADD as (A1 & A2 & A3). split; [exact A1|]. split; [exact A2|]. intros n i N. apply A3. apply negb_true_iff, Z.eqb_neq. intros E. apply negb_true_iff in N.
+        assert (is_zero (X n i) = true); [|congruence]. apply is_zero_spec. apply (Qmult_inj_l _ _ (2 ^ base)); [intros C; rewrite C in B; discriminate B|]. rewrite <- (READ n i), E. ring.
+      + intros _ t' e i _ _ _. rewrite SIZE, <- Zle_Qle. apply UNIT.
+      + intros width'' m' b WI j Ij. pose proof (within_holds change _ width P excluding reading q P' F' [absolute first] width'' m' b SQ CP AD (fun _ e => e) WI) as IV. rewrite EF in IV.
+        destruct (at_unit_spec _ _ _ j IV Ij) as [_ IB]. rewrite (SAME first [absolute first] EN (or_intror eq_refl)) in IB. rewrite Zle_Qle in IB. eapply Qle_trans; [|exact IB].
+        cbn [zvalue absolute terms inputs bias]. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right. unfold mass_of. rewrite zsum_map, sum_inject.
+        apply sum_eq. intros t' _. cbn [operator weight]. rewrite zsum_map, sum_inject. apply sum_eq. intros e _. cbn [fst snd]. rewrite inject_Z_mult.
+        apply Qmult_comp; [reflexivity|]. rewrite sum_inject. apply sum_eq. intros i _. rewrite inject_Z_mult, SIZE. reflexivity.
     - rewrite Zlt_Qlt in M. unfold Z.sub in M. rewrite inject_Z_plus, inject_Z_opp, !(VALUE [] z s (rational bits) eq_refl NZ SC) in M.
       set (e := Int (pair_error A x y other)) in *. clearbody e. clear - M. lra.
   Qed.

@@ -43,7 +43,7 @@ Section Exact.
 
   Theorem exact_execution net X : execution A net X (preactivation net X).
   Proof.
-    induction net as [|l below IH]; cbn [execution]; [reflexivity|]. exists (preactivation below X). split; [exact IH|]. intros m j.
+    induction net as [|l below IH]; cbn [execution]; [intros n d; destruct (reads_exactly A); [|apply becomes_same; [lia|]]; reflexivity|]. exists (preactivation below X). split; [exact IH|]. intros m j.
     set (h := fun n i => passed_on below i (preactivation below X n i)).
     set (parts := fun t => map (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight t i j)) (operator t m)).
     assert (preactivation (l :: below) X m j == bias l m j + sum_of (concat (map parts (terms l)))) as E.

@@ -1,6 +1,6 @@
 (* Extraction to OCaml. Trusted: that Zarith's integers are the integers, and these few lines. *)
 From Coq Require Import ZArith List Extraction ExtrOcamlBasic.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Sound Floats Widen Menus Operators Collective Edges EdgesBound Joint Ranges Deployed.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Sound Floats Widen Menus Operators Collective Edges EdgesBound Joint Ranges Deployed DeployedRanges.
 
 Extract Inlined Constant fst => "Stdlib.fst".
 Extract Inlined Constant snd => "Stdlib.snd".
@@ -28,4 +28,4 @@ Extract Constant Z.of_nat => "Number.of_int".
 Extract Constant Z.to_nat => "(fun z -> if Number.sign z < 0 then 0 else Number.to_int z)".
 Extract Constant Nat.eqb => "(fun (a : int) b -> a = b)".
 
-Extraction "checker.ml" prepare no_rivals prepare_categories prepare_rows judge add_line no_bounds prepare_collective nothing_known take_line claim_holds prepare_changes judge_changes prepare_joint judge_joint prepare_ranges judge_ranges prepare_deployed prepare_deployed_rows prepare_deployed_categories judge_deployed to_integer reciprocal reciprocal32 reciprocal_root.
+Extraction "checker.ml" prepare no_rivals prepare_categories prepare_rows judge add_line no_bounds prepare_collective nothing_known take_line claim_holds prepare_changes judge_changes prepare_joint judge_joint prepare_ranges judge_ranges prepare_deployed prepare_deployed_rows prepare_deployed_categories judge_deployed prepare_deployed_ranges judge_deployed_ranges to_integer reciprocal reciprocal32 reciprocal_root.

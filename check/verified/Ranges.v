@@ -158,17 +158,18 @@ Inductive range_tree :=
 Section Judge.
   Variable p : ranges_prepared.
 
-  Fixpoint range_tree_holds (P : problem) (rest : spans) (s : signs) (o : objective) (t : range_tree) : bool :=
+  (* Is the objective above `least`? *)
+  Fixpoint range_tree_above (least : Z) (P : problem) (rest : spans) (s : signs) (o : objective) (t : range_tree) : bool :=
     match t with
-    | Lines h => match lower P (movable p) rest s h (ranged_net p) (known_units p) (ranged_classes p) o with Got b => Z.ltb 0 b | _ => false end
+    | Lines h => match lower P (movable p) rest s h (ranged_net p) (known_units p) (ranged_classes p) o with Got b => Z.ltb least b | _ => false end
     | UnitSplit number n i active inactive =>
-        range_tree_holds P rest (know s number n i true) o active && range_tree_holds P rest (know s number n i false) o inactive
+        range_tree_above least P rest (know s number n i true) o active && range_tree_above least P rest (know s number n i false) o inactive
     | EntrySplit f kept moved =>
-        permitted P (fst f) (snd f) && range_tree_holds (forbid P f) rest s o kept &&
-        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || range_tree_holds (make P f) (narrow rest f (movable p (fst f) (snd f))) s o moved)
+        permitted P (fst f) (snd f) && range_tree_above least (forbid P f) rest s o kept &&
+        (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || range_tree_above least (make P f) (narrow rest f (movable p (fst f) (snd f))) s o moved)
     | ValueSplit f v low high =>
         let b := rest (fst f) (snd f) in
-        negb (permitted P (fst f) (snd f)) && range_tree_holds P (narrow rest f (fst b, v)) s o low && range_tree_holds P (narrow rest f (v, snd b)) s o high
+        negb (permitted P (fst f) (snd f)) && range_tree_above least P (narrow rest f (fst b, v)) s o low && range_tree_above least P (narrow rest f (v, snd b)) s o high
     end.
 
   Definition margin_of (t y other scale : Z) : objective :=
@@ -181,26 +182,32 @@ Section Judge.
     match List.find (fun e => same (n, d) (fst e)) entries with Some e => snd e | None => D * unmoved_rows p n d end.
   Definition range_logits (t : Z) (of : table (list Z)) : list (Z * Z) := combine (ids (ranged_classes p)) (get of t).
 
+  (* Does every margin exceed what is asked of it? *)
+  Definition margins_exceed (least : Z -> option Z) (t y scale : Z) (trees : list (Z * range_tree)) : bool :=
+    Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (ranged_classes p) &&
+    forallb (fun other => Z.eqb other y ||
+      match List.find (fun e => Z.eqb (fst e) other) trees, least other with
+      | Some e, Some x => range_tree_above (scale * x) (ranged p) (unmoved (unmoved_rows p)) no_signs (margin_of t y other scale) (snd e)
+      | _, _ => false
+      end) (ids (ranged_classes p)).
+
+  (* By how much the logit of another class is larger than that of y after admissible moves, times D. *)
+  Definition moved_by (by_prediction : bool) (t y other D : Z) (entries : list (flip * Z)) : option Z :=
+    if Z.ltb 0 D && is_admissible (ranged p) (map fst entries) &&
+       forallb (fun e => let b := movable p (fst (fst e)) (snd (fst e)) in Z.leb (D * fst b) (snd e) && Z.leb (snd e) (D * snd b)) entries &&
+       negb (Z.eqb other y) && (negb by_prediction || leads (range_logits t (unmoved_logits p)) y)
+    then
+      let l := range_logits t (logits_at D (ranged_net p) (ranged_first p) (ranged_classes p) (rows_after D entries)) in
+      match logit_of l y, logit_of l other with Some a, Some b => Some (b - a) | _, _ => None end
+    else None.
+
   Definition judge_ranges (by_prediction : bool) (t y : Z) (c : range_claim) : option verdict :=
     match c with
-    | Keeps scale trees =>
-        if Z.ltb 0 scale && Z.leb 0 y && Z.ltb y (ranged_classes p) &&
-           forallb (fun other => Z.eqb other y ||
-             match List.find (fun e => Z.eqb (fst e) other) trees with
-             | Some e => range_tree_holds (ranged p) (unmoved (unmoved_rows p)) no_signs (margin_of t y other scale) (snd e)
-             | None => false
-             end) (ids (ranged_classes p))
-        then Some IsRobust else None
+    | Keeps scale trees => if margins_exceed (fun _ => Some 0) t y scale trees then Some IsRobust else None
     | Moved other D entries =>
-        if Z.ltb 0 D && is_admissible (ranged p) (map fst entries) &&
-           forallb (fun e => let b := movable p (fst (fst e)) (snd (fst e)) in Z.leb (D * fst b) (snd e) && Z.leb (snd e) (D * snd b)) entries &&
-           negb (Z.eqb other y) && (negb by_prediction || leads (range_logits t (unmoved_logits p)) y)
-        then
-          let l := range_logits t (logits_at D (ranged_net p) (ranged_first p) (ranged_classes p) (rows_after D entries)) in
-          match logit_of l y, logit_of l other with
-          | Some a, Some b => if Z.ltb a b then Some IsBroken else if Z.eqb a b then Some IsTied else None
-          | _, _ => None
-          end
-        else None
+        match moved_by by_prediction t y other D entries with
+        | Some x => if Z.ltb 0 x then Some IsBroken else if Z.eqb x 0 then Some IsTied else None
+        | None => None
+        end
     end.
 End Judge.

@@ -220,12 +220,12 @@ Section Judged.
   (* Rows that an attacker makes of those of the graph, all times D. *)
   Definition attacked (D : Z) (V : zrows) : Prop := 0 < D /\ exists C, made_by D P0 moves (unmoved V0) C V.
 
-  Lemma tree_sound D V t : 0 < D -> match z with l :: below => knows_units D V below (known_units p) (inputs l) | [] => True end ->
-    forall P rest s C o, made_by D P moves rest C V -> zobeys s (dilate D z) V -> range_tree_holds p P rest s o t = true -> 0 < zobjective (dilate D z) V classes o.
+  Lemma tree_sound least D V t : 0 < D -> match z with l :: below => knows_units D V below (known_units p) (inputs l) | [] => True end ->
+    forall P rest s C o, made_by D P moves rest C V -> zobeys s (dilate D z) V -> range_tree_above p least P rest s o t = true -> D * least < zobjective (dilate D z) V classes o.
   Proof.
     intros HD K. assert (ranged_net p = z /\ ranged_classes p = classes /\ movable p = moves) as (EN & EC & EM)
       by (destruct prepared_spec as (l & below & first & _ & _ & ->); auto).
-    induction t as [h|number n i t1 IH1 t2 IH2|f t1 IH1 t2 IH2|f v t1 IH1 t2 IH2]; intros P rest s C o M O H; cbn [range_tree_holds] in H.
+    induction t as [h|number n i t1 IH1 t2 IH2|f t1 IH1 t2 IH2|f v t1 IH1 t2 IH2]; intros P rest s C o M O H; cbn [range_tree_above] in H.
     - rewrite EN, EC, EM in H. destruct (lower _ _ _ _ _ _ _ _ _) as [b| |] eqn:E; try discriminate. apply Z.ltb_lt in H.
       apply (lower_sound D P moves rest C V HD M) in E; auto. nia.
     - apply andb_prop in H as [H1 H2]. destruct (know_obeys s _ _ number n i O) as ([|] & O'); eauto.
@@ -263,51 +263,49 @@ Section Judged.
     - intros u. destruct (Z.eqb_spec u y) as [E1|]; destruct (Z.eqb_spec u other) as [E2|]; try lia.
   Qed.
 
-  Theorem judge_ranges_sound (by_prediction : bool) (t y : Z) (c : range_claim) :
-    let found (R : Z -> Z -> Prop) := exists D V other, attacked D V /\ 0 <= other < classes /\ other <> y /\ R (zvalue (dilate D z) V t y) (zvalue (dilate D z) V t other) in
-    let leading := 0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y ->
-      zvalue (dilate 1 z) V0 t other < zvalue (dilate 1 z) V0 t y \/ (zvalue (dilate 1 z) V0 t other = zvalue (dilate 1 z) V0 t y /\ y < other) in
-    match judge_ranges p by_prediction t y c with
-    | Some IsRobust => forall D V, attacked D V -> forall other, 0 <= other < classes -> other <> y -> zvalue (dilate D z) V t other < zvalue (dilate D z) V t y
-    | Some IsBroken => found Z.lt /\ (by_prediction = true -> leading)
-    | Some IsTied => found eq /\ (by_prediction = true -> leading)
-    | None => True
-    end.
+  Lemma margins_sound least t y scale trees D V other : margins_exceed p least t y scale trees = true -> attacked D V -> 0 <= other < classes -> other <> y ->
+    0 <= y < classes /\ exists x, least other = Some x /\ D * x < zvalue (dilate D z) V t y - zvalue (dilate D z) V t other.
   Proof.
-    intros found leading. unfold judge_ranges. destruct prepared_spec as (l & below & first & EZ & EB & EP). destruct c as [scale trees|other D entries].
-    - match goal with |- match (if ?c then _ else _) with _ => _ end => destruct c eqn:H; [|exact I] end.
-      apply andb_prop in H as [H HT]. apply andb_prop in H as [H Hy2]. apply andb_prop in H as [Hs Hy1]. apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1.
-      rewrite EP in Hy2, HT. cbn [ranged_classes] in Hy2, HT. rewrite <- EP in HT. rewrite forallb_forall in HT.
-      intros D V (HD & C & M) other Ho Do. specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [|_]; [contradiction|]. cbn [orb] in HT.
-      destruct (List.find _ trees) as [e|]; [|discriminate].
-      assert (ranged p = P0 /\ unmoved_rows p = V0) as (E1 & E2) by (rewrite EP; auto). rewrite E1, E2 in HT.
-      apply (tree_sound D V (snd e) HD) with (C := C) in HT; [|rewrite EZ, EP; cbn [known_units]; apply (units_known_sound D P0 moves (unmoved V0) C V); assumption|exact M|apply no_signs_obeyed].
-      rewrite margin_of_value in HT; [nia|apply ids_in; lia|apply ids_in; lia|assumption].
-    - match goal with |- match (if ?c then _ else _) with _ => _ end => destruct c eqn:H; [|exact I] end.
-      rewrite EP in H |- *. unfold range_logits in *. cbn [ranged movable ranged_classes unmoved_logits ranged_net ranged_first] in *. rewrite <- EP in *. rewrite !(logits_at_spec _ first) in * by exact EB.
-      apply andb_prop in H as [H HP]. apply andb_prop in H as [H HN]. apply andb_prop in H as [H HR]. apply andb_prop in H as [HD HA].
-      apply Z.ltb_lt in HD. apply negb_true_iff in HN. apply Z.eqb_neq in HN. apply is_admissible_spec in HA. rewrite forallb_forall in HR.
-      assert (by_prediction = true -> leading) as PR by (intros ->; apply leads_spec; exact HP).
-      set (V := rows_after p D entries).
-      assert (attacked D V) as AT.
-      { split; [exact HD|]. exists (map fst entries). split; [exact HA|].
-        assert (forall n d, match List.find (fun e => same (n, d) (fst e)) entries with Some e => In e entries /\ fst e = (n, d) | None => ~ In (n, d) (map fst entries) end) as FD.
-        { intros n d. destruct (List.find _ entries) as [e|] eqn:F.
-          - apply find_some in F as [I S]. apply same_spec in S. auto.
-          - intros I. apply in_map_iff in I as (e & E & I). pose proof (find_none _ _ F e I) as N. cbn beta in N. rewrite E in N.
-            assert (same (n, d) (n, d) = true) by (apply same_spec; reflexivity). congruence. }
-        split; intros n d I; specialize (FD n d); unfold V, rows_after; destruct (List.find _ entries) as [e|].
-        - destruct FD as [I' E]. specialize (HR e I'). destruct e as [[n' d'] v]. cbn [fst snd] in *. inversion E. subst n' d'. apply andb_prop in HR as [H1 H2]. apply Z.leb_le in H1, H2. split; assumption.
-        - contradiction.
-        - destruct FD as [I' E]. destruct I. rewrite <- E. apply in_map. exact I'.
-        - unfold within, unmoved. cbn [fst snd]. rewrite EP. cbn [unmoved_rows]. lia. }
-      assert (forall j x, logit_of (map (fun j => (j, zvalue (dilate D z) V t j)) (ids classes)) j = Some x -> 0 <= j < classes /\ x = zvalue (dilate D z) V t j) as LO.
-      { intros j x. unfold logit_of. destruct (List.find _ _) as [e|] eqn:F; [|discriminate]. intros [= <-]. apply find_some in F as [I E]. apply Z.eqb_eq in E.
-        apply in_map_iff in I as (k & <- & I). cbn [fst snd] in *. subst k. apply ids_in in I. auto. }
-      destruct (logit_of _ y) as [a|] eqn:Ea; [|exact I]. destruct (logit_of _ other) as [b|] eqn:Eb; [|exact I].
-      apply LO in Ea as [_ ->]. apply LO in Eb as [Ho ->].
-      destruct (Z.ltb_spec (zvalue (dilate D z) V t y) (zvalue (dilate D z) V t other)) as [L|L]; [split; [exists D, V, other; auto|exact PR]|].
-      destruct (Z.eqb_spec (zvalue (dilate D z) V t y) (zvalue (dilate D z) V t other)) as [E|]; [split; [exists D, V, other; auto|exact PR]|exact I].
+    unfold margins_exceed. destruct prepared_spec as (l & below & first & EZ & EB & EP). intros H (HD & C & M) Ho Do.
+    apply andb_prop in H as [H HT]. apply andb_prop in H as [H Hy2]. apply andb_prop in H as [Hs Hy1]. apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1.
+    rewrite EP in Hy2, HT. cbn [ranged_classes] in Hy2, HT. rewrite <- EP in HT. rewrite forallb_forall in HT. split; [lia|].
+    specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [|_]; [contradiction|]. cbn [orb] in HT.
+    destruct (List.find _ trees) as [e|]; [|discriminate]. destruct (least other) as [x|]; [|discriminate]. exists x. split; [reflexivity|].
+    assert (ranged p = P0 /\ unmoved_rows p = V0) as (E1 & E2) by (rewrite EP; auto). rewrite E1, E2 in HT.
+    apply (tree_sound _ D V (snd e) HD) with (C := C) in HT; [|rewrite EZ, EP; cbn [known_units]; apply (units_known_sound D P0 moves (unmoved V0) C V); assumption|exact M|apply no_signs_obeyed].
+    rewrite margin_of_value in HT; [nia|apply ids_in; lia|apply ids_in; lia|assumption].
+  Qed.
+
+  Definition leading (t y : Z) : Prop := 0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y ->
+    zvalue (dilate 1 z) V0 t other < zvalue (dilate 1 z) V0 t y \/ (zvalue (dilate 1 z) V0 t other = zvalue (dilate 1 z) V0 t y /\ y < other).
+
+  Lemma moved_sound by_prediction t y other D entries x : moved_by p by_prediction t y other D entries = Some x ->
+    exists V, attacked D V /\ 0 <= y < classes /\ 0 <= other < classes /\ other <> y /\ x = zvalue (dilate D z) V t other - zvalue (dilate D z) V t y /\
+    (by_prediction = true -> leading t y).
+  Proof.
+    intros H. unfold moved_by in H. destruct prepared_spec as (l & below & first & EZ & EB & EP). match type of H with (if ?c then _ else _) = _ => destruct c eqn:HC; [|discriminate] end.
+    rewrite EP in H, HC. unfold range_logits in *. cbn [ranged movable ranged_classes unmoved_logits ranged_net ranged_first] in *. rewrite <- EP in *. rewrite !(logits_at_spec _ first) in * by exact EB.
+    apply andb_prop in HC as [HC HP]. apply andb_prop in HC as [HC HN]. apply andb_prop in HC as [HC HR]. apply andb_prop in HC as [HD HA].
+    apply Z.ltb_lt in HD. apply negb_true_iff in HN. apply Z.eqb_neq in HN. apply is_admissible_spec in HA. rewrite forallb_forall in HR.
+    assert (by_prediction = true -> leading t y) as PR by (intros ->; apply leads_spec; exact HP).
+    set (V := rows_after p D entries) in *.
+    assert (attacked D V) as AT.
+    { split; [exact HD|]. exists (map fst entries). split; [exact HA|].
+      assert (forall n d, match List.find (fun e => same (n, d) (fst e)) entries with Some e => In e entries /\ fst e = (n, d) | None => ~ In (n, d) (map fst entries) end) as FD.
+      { intros n d. destruct (List.find _ entries) as [e|] eqn:F.
+        - apply find_some in F as [I S]. apply same_spec in S. auto.
+        - intros I. apply in_map_iff in I as (e & E & I). pose proof (find_none _ _ F e I) as N. cbn beta in N. rewrite E in N.
+          assert (same (n, d) (n, d) = true) by (apply same_spec; reflexivity). congruence. }
+      split; intros n d I; specialize (FD n d); unfold V, rows_after; destruct (List.find _ entries) as [e|].
+      - destruct FD as [I' E]. specialize (HR e I'). destruct e as [[n' d'] v]. cbn [fst snd] in *. inversion E. subst n' d'. apply andb_prop in HR as [H1 H2]. apply Z.leb_le in H1, H2. split; assumption.
+      - contradiction.
+      - destruct FD as [I' E]. destruct I. rewrite <- E. apply in_map. exact I'.
+      - unfold within, unmoved. cbn [fst snd]. rewrite EP. cbn [unmoved_rows]. lia. }
+    assert (forall j x, logit_of (map (fun j => (j, zvalue (dilate D z) V t j)) (ids classes)) j = Some x -> 0 <= j < classes /\ x = zvalue (dilate D z) V t j) as LO.
+    { intros j x'. unfold logit_of. destruct (List.find _ _) as [e|] eqn:F; [|discriminate]. intros [= <-]. apply find_some in F as [I E]. apply Z.eqb_eq in E.
+      apply in_map_iff in I as (k & <- & I). cbn [fst snd] in *. subst k. apply ids_in in I. auto. }
+    destruct (logit_of _ y) as [a|] eqn:Ea; [|discriminate]. destruct (logit_of _ other) as [b|] eqn:Eb; [|discriminate]. injection H as <-.
+    apply LO in Ea as [Hy ->]. apply LO in Eb as [Ho ->]. exists V. auto 7.
   Qed.
 End Judged.
 
@@ -330,6 +328,57 @@ Proof.
   rewrite E. unfold integer_of. rewrite Z.div_mul by discriminate. destruct q as [a b]. unfold Qeq, inject_Z, Qmult. cbn [Qnum Qden]. rewrite !Pos.mul_1_l. ring.
 Qed.
 
+(* Rows of rational numbers that an attacker makes, and what he makes of integers. *)
+Section Rational.
+  Variables (base : Z) (P : problem) (V : zrows) (low high x : rows) (moves : spans).
+  Hypothesis READ : forall n d, (inject_Z (V n d) == 2 ^ base * x n d)%Q.
+  Hypothesis MOVES : forall n d, (inject_Z (fst (moves n d)) == 2 ^ base * low n d /\ inject_Z (snd (moves n d)) == 2 ^ base * high n d)%Q.
+  Definition times (D : Z) (V' : zrows) (X : rows) : Prop := forall n d, (inject_Z (V' n d) == inject_Z D * 2 ^ base * X n d)%Q.
+
+  Lemma unit_pos D : 0 < D -> (0 < inject_Z D * 2 ^ base)%Q.
+  Proof. intros HD. apply Qmult_lt_0_compat; [rewrite <- (Zlt_Qlt 0); exact HD|apply two_power_pos]. Qed.
+
+  Lemma made_out D V' : attacked P V moves D V' -> exists X : rows, by_ranges P x low high X /\ times D V' X.
+  Proof.
+    intros (HD & C & A & M & R). pose proof (unit_pos D HD) as BP.
+    assert (~ (inject_Z D * 2 ^ base == 0))%Q as NZ by (intros E; rewrite E in BP; discriminate BP).
+    assert (forall n d, inject_Z (V' n d) == inject_Z D * 2 ^ base * (inject_Z (V' n d) / (inject_Z D * 2 ^ base)))%Q as EX by (intros n d; rewrite Qmult_div_r by exact NZ; reflexivity).
+    exists (fun n d => inject_Z (V' n d) / (inject_Z D * 2 ^ base))%Q. split; [|exact EX]. exists C. split; [exact A|]. split; intros n d I.
+    - destruct (M n d I) as [L H]. destruct (MOVES n d) as [ML MH]. rewrite Zle_Qle, inject_Z_mult in L, H. rewrite ML, (EX n d) in L. rewrite MH, (EX n d) in H.
+      split; apply (Qmult_le_l _ _ (inject_Z D * 2 ^ base) BP); rewrite <- ?Qmult_assoc in *; assumption.
+    - destruct (R n d I) as [L H]. unfold unmoved in L, H. cbn [fst snd] in L, H. assert (V' n d = D * V n d) as -> by lia. rewrite inject_Z_mult, READ.
+      apply (Qmult_inj_l _ _ (inject_Z D * 2 ^ base) NZ). rewrite Qmult_div_r by exact NZ. ring.
+  Qed.
+
+  Lemma made_into X : by_ranges P x low high X -> exists D V', attacked P V moves D V' /\ times D V' X.
+  Proof.
+    intros (C & A & M & R). set (l := map (fun f => 2 ^ base * X (fst f) (snd f))%Q C). set (D := denominators l).
+    set (V' := fun n d => if existsb (same (n, d)) C then integer_of D (2 ^ base * X n d)%Q else D * V n d).
+    assert (0 < D) as HD by apply denominators_pos.
+    assert (forall n d, if existsb (same (n, d)) C then In (n, d) C else ~ In (n, d) C) as MEM.
+    { intros n d. destruct (existsb (same (n, d)) C) eqn:E; [apply existsb_exists in E as (f & I & E); apply same_spec in E; subst f; exact I|].
+      intros I. assert (existsb (same (n, d)) C = true); [|congruence]. apply existsb_exists. exists (n, d). split; [exact I|apply same_spec; reflexivity]. }
+    assert (times D V' X) as EX.
+    { intros n d. unfold V'. specialize (MEM n d). destruct (existsb (same (n, d)) C).
+      - rewrite <- Qmult_assoc. apply integer_of_spec. unfold l. exact (in_map (fun f => 2 ^ base * X (fst f) (snd f))%Q C (n, d) MEM).
+      - rewrite (R n d MEM), inject_Z_mult, READ. ring. }
+    exists D, V'. split; [|exact EX]. split; [exact HD|]. exists C. split; [exact A|]. pose proof (unit_pos D HD) as BP. split; intros n d I.
+    - destruct (M n d I) as [L H]. destruct (MOVES n d) as [ML MH]. unfold within. rewrite !Zle_Qle, !inject_Z_mult, ML, MH, (EX n d), !Qmult_assoc.
+      split; apply Qmult_le_l; assumption.
+    - unfold V'. specialize (MEM n d). destruct (existsb (same (n, d)) C); [contradiction|]. unfold within, unmoved. cbn [fst snd]. lia.
+  Qed.
+End Rational.
+
+Lemma leading_predicted base k net z classes V (x : rows) t y : (forall n d, (inject_Z (V n d) == 2 ^ base * x n d)%Q) -> scaled (2 ^ base) k net z ->
+  leading z classes V t y -> predicted net x classes t y.
+Proof.
+  intros READ S [Hy H]. destruct (scaled_dilate 1 (2 ^ base) k net z eq_refl S) as (k' & _ & S'). pose proof (unit_pos base 1 eq_refl) as BP.
+  assert (times base 1 V x) as T by (intros n d; rewrite READ; change (inject_Z 1) with 1%Q; ring).
+  split; [exact Hy|]. intros other Ho Do. destruct (H other Ho Do) as [L|[E L]]; [left|right; split; [|exact L]].
+  - apply (scaled_less _ k' net _ V x BP T t other y S'). exact L.
+  - apply (scaled_equal _ k' net _ V x BP T t other y S'). exact E.
+Qed.
+
 Theorem verified_ranges (base s : Z) (bits z : network Z) (P : problem) (read V : Z -> Z -> Z) (low high : rows) (moves : Z -> Z -> Z * Z) (classes : Z) (p : ranges_prepared)
     (by_prediction : bool) (t y : Z) (c : range_claim) :
   integers_of base s bits z ->
@@ -345,51 +394,21 @@ Theorem verified_ranges (base s : Z) (bits z : network Z) (P : problem) (read V 
   end.
 Proof.
   intros IN RD MV HP x. assert (forall n d, (inject_Z (V n d) == 2 ^ base * x n d)%Q) as READ by (intros n d; apply to_integer_spec, RD).
-  destruct (integers_scaled base s bits z IN) as (k & _ & S). pose proof (two_power_pos base) as B2.
-  assert (forall D V', 0 < D -> forall X : rows, (forall n d, inject_Z (V' n d) == inject_Z D * 2 ^ base * X n d)%Q -> forall m i j,
+  destruct (integers_scaled base s bits z IN) as (k & _ & S).
+  assert (forall D V', 0 < D -> forall X : rows, times base D V' X -> forall m i j,
     (zvalue (dilate D z) V' m i < zvalue (dilate D z) V' m j <-> (preactivation (rational bits) X m i < preactivation (rational bits) X m j)%Q) /\
     (zvalue (dilate D z) V' m i = zvalue (dilate D z) V' m j -> (preactivation (rational bits) X m i == preactivation (rational bits) X m j)%Q)) as BOTH.
-  { intros D V' HD X RX m i j. destruct (scaled_dilate D (2 ^ base) k (rational bits) z HD S) as (k' & _ & S').
-    assert (0 < inject_Z D * 2 ^ base)%Q as BP by (apply Qmult_lt_0_compat; [rewrite <- (Zlt_Qlt 0); exact HD|exact B2]). split.
+  { intros D V' HD X RX m i j. destruct (scaled_dilate D (2 ^ base) k (rational bits) z HD S) as (k' & _ & S'). pose proof (unit_pos base D HD) as BP. split.
     - exact (scaled_less _ k' _ _ V' X BP RX m i j S').
     - exact (scaled_equal _ k' _ _ V' X BP RX m i j S'). }
-  assert (forall D V', attacked P V moves D V' -> exists X : rows, by_ranges P x low high X /\ forall n d, (inject_Z (V' n d) == inject_Z D * 2 ^ base * X n d)%Q) as OUT.
-  { intros D V' (HD & C & A & M & R). assert (0 < inject_Z D * 2 ^ base)%Q as BP by (apply Qmult_lt_0_compat; [rewrite <- (Zlt_Qlt 0); exact HD|exact B2]).
-    assert (~ (inject_Z D * 2 ^ base == 0))%Q as NZ by (intros E; rewrite E in BP; discriminate BP).
-    assert (forall n d, inject_Z (V' n d) == inject_Z D * 2 ^ base * (inject_Z (V' n d) / (inject_Z D * 2 ^ base)))%Q as EX by (intros n d; rewrite Qmult_div_r by exact NZ; reflexivity).
-    exists (fun n d => inject_Z (V' n d) / (inject_Z D * 2 ^ base))%Q. split; [|exact EX]. exists C. split; [exact A|]. split; intros n d I.
-    - destruct (M n d I) as [L H]. destruct (MV n d) as [ML MH]. rewrite Zle_Qle, inject_Z_mult in L, H. rewrite ML, (EX n d) in L. rewrite MH, (EX n d) in H.
-      split; apply (Qmult_le_l _ _ (inject_Z D * 2 ^ base) BP); rewrite <- ?Qmult_assoc in *; assumption.
-    - destruct (R n d I) as [L H]. unfold unmoved in L, H. cbn [fst snd] in L, H. assert (V' n d = D * V n d) as -> by lia. rewrite inject_Z_mult, READ.
-      apply (Qmult_inj_l _ _ (inject_Z D * 2 ^ base) NZ). rewrite Qmult_div_r by exact NZ. ring. }
-  assert (forall X, by_ranges P x low high X -> exists D V', attacked P V moves D V' /\ forall n d, (inject_Z (V' n d) == inject_Z D * 2 ^ base * X n d)%Q) as INTO.
-  { intros X (C & A & M & R). set (l := map (fun f => 2 ^ base * X (fst f) (snd f))%Q C). set (D := denominators l).
-    set (V' := fun n d => if existsb (same (n, d)) C then integer_of D (2 ^ base * X n d)%Q else D * V n d).
-    assert (0 < D) as HD by apply denominators_pos.
-    assert (forall n d, if existsb (same (n, d)) C then In (n, d) C else ~ In (n, d) C) as MEM.
-    { intros n d. destruct (existsb (same (n, d)) C) eqn:E; [apply existsb_exists in E as (f & I & E); apply same_spec in E; subst f; exact I|].
-      intros I. assert (existsb (same (n, d)) C = true); [|congruence]. apply existsb_exists. exists (n, d). split; [exact I|apply same_spec; reflexivity]. }
-    assert (forall n d, inject_Z (V' n d) == inject_Z D * 2 ^ base * X n d)%Q as EX.
-    { intros n d. unfold V'. specialize (MEM n d). destruct (existsb (same (n, d)) C).
-      - rewrite <- Qmult_assoc. apply integer_of_spec. unfold l. exact (in_map (fun f => 2 ^ base * X (fst f) (snd f))%Q C (n, d) MEM).
-      - rewrite (R n d MEM), inject_Z_mult, READ. ring. }
-    exists D, V'. split; [|exact EX]. split; [exact HD|]. exists C. split; [exact A|].
-    assert (0 < inject_Z D * 2 ^ base)%Q as BP by (apply Qmult_lt_0_compat; [rewrite <- (Zlt_Qlt 0); exact HD|exact B2]). split; intros n d I.
-    - destruct (M n d I) as [L H]. destruct (MV n d) as [ML MH]. unfold within. rewrite !Zle_Qle, !inject_Z_mult, ML, MH, EX, !Qmult_assoc.
-      split; apply Qmult_le_l; assumption.
-    - unfold V'. specialize (MEM n d). destruct (existsb (same (n, d)) C); [contradiction|]. unfold within, unmoved. cbn [fst snd]. lia. }
-  assert (forall n d, inject_Z (V n d) == inject_Z 1 * 2 ^ base * x n d)%Q as READ1 by (intros n d; rewrite READ; change (inject_Z 1) with 1%Q; ring).
-  pose proof (judge_ranges_sound z classes P V moves p HP by_prediction t y c) as J. cbn zeta in J.
-  assert ((0 <= y < classes /\ forall other, 0 <= other < classes -> other <> y ->
-      zvalue (dilate 1 z) V t other < zvalue (dilate 1 z) V t y \/ (zvalue (dilate 1 z) V t other = zvalue (dilate 1 z) V t y /\ y < other)) ->
-    predicted (rational bits) x classes t y) as PR.
-  { intros [Hy H]. split; [exact Hy|]. intros other Ho Do. destruct (H other Ho Do) as [L|[E L]]; [left|right; split; [|exact L]]; apply (BOTH 1 V eq_refl x READ1); assumption. }
-  destruct (judge_ranges p by_prediction t y c) as [[| |]|]; [| | |exact I].
-  - intros X BX other Ho Do. destruct (INTO X BX) as (D & V' & AT & EX). apply (BOTH D V' (proj1 AT) X EX). apply (J D V' AT); assumption.
-  - destruct J as [(D & V' & other & AT & Ho & Do & L) PD]. split; [|auto]. destruct (OUT D V' AT) as (X & BX & EX). exists X, other.
-    split; [exact BX|]. split; [exact Ho|]. split; [exact Do|]. apply (BOTH D V' (proj1 AT) X EX). exact L.
-  - destruct J as [(D & V' & other & AT & Ho & Do & L) PD]. split; [|auto]. destruct (OUT D V' AT) as (X & BX & EX). exists X, other.
-    split; [exact BX|]. split; [exact Ho|]. split; [exact Do|]. apply (BOTH D V' (proj1 AT) X EX). exact L.
+  pose proof (leading_predicted base k (rational bits) z classes V x t y READ S) as PR.
+  destruct c as [scale trees|other D entries]; cbn [judge_ranges].
+  - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X BX other Ho Do. destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & EX).
+    destruct (margins_sound z classes P V moves p HP _ t y scale trees D V' other M AT Ho Do) as (_ & e & [= <-] & L). apply (BOTH D V' (proj1 AT) X EX). lia.
+  - destruct (moved_by _ _ _ _ _ _ _) as [e|] eqn:M; [|exact I]. destruct (moved_sound z classes P V moves p HP _ _ _ _ _ _ _ M) as (V' & AT & _ & Ho & Do & -> & PD).
+    destruct (made_out base P V low high x moves READ MV D V' AT) as (X & BX & EX).
+    destruct (Z.ltb_spec 0 (zvalue (dilate D z) V' t other - zvalue (dilate D z) V' t y)) as [L|L]; [|destruct (Z.eqb_spec (zvalue (dilate D z) V' t other - zvalue (dilate D z) V' t y) 0) as [L'|]; [|exact I]];
+      (split; [|auto]); exists X, other; (split; [exact BX|]); (split; [exact Ho|]); (split; [exact Do|]); apply (BOTH D V' (proj1 AT) X EX); lia.
 Qed.
 
 Print Assumptions verified_ranges.

@@ -175,8 +175,8 @@ Definition tied_on (net : graph -> network Q) (E : edge_problem) (made : rows ->
   exists C, admissible_changes E C /\ tied (net (changed_graph E C)) made classes t y.
 
 (* Executions in floating point: significands of `precision` bits, the exponents of binary32, subnormal numbers taken for 0 or not, entries of operators
-   wrong by so many units. What results from x within the range is near x, or x itself, as where a product is fused with an addition. *)
-Record arithmetic := { precision : Z; entry_error : Z; flushes : bool }.
+   wrong by so many units, rows read as they are or rounded. What results from x within the range is near x, or x itself, as where a product is fused. *)
+Record arithmetic := { precision : Z; entry_error : Z; flushes : bool; reads_exactly : bool }.
 Definition becomes (A : arithmetic) (units : Z) (x y : Q) : Prop := let u := / inject_Z (2 ^ precision A) in Qabs x < inject_Z (2 ^ 127) ->
   (x == 0 -> y == 0) /\ Qabs (y - x) <= inject_Z units * u * Qabs x + (if flushes A then 1 else u) * / inject_Z (2 ^ 126).
 Inductive summed (A : arithmetic) : list Q -> Q -> Prop := (* in any order; adding 0 changes nothing *)
@@ -190,8 +190,8 @@ Definition adds (A : arithmetic) (l : layer Q) (h : Z -> Z -> Q) (m j : Z) (grou
   exists t more, group = t :: more /\ (forall s, In s more -> operator s m = operator t m) /\
   (Forall2 (fun e => times_sum A 1 (entry_error A) (flat_map (fun s => map (fun i => (h (fst e) i, weight s i j)) (ids (inputs l))) group) (snd e)) (operator t m) summands \/
    more = [] /\ Forall2 (fun i => times_sum A (entry_error A) 1 (map (fun e => (h (fst e) i, snd e)) (operator t m)) (weight t i j)) (ids (inputs l)) summands).
-Fixpoint execution (A : arithmetic) (net : network Q) (X V : rows) : Prop :=
-  match net with [] => forall n d, V n d == X n d | last :: below => exists H, execution A below X H /\ forall m j,
+Fixpoint execution (A : arithmetic) (net : network Q) (X V : rows) : Prop := match net with
+  | [] => forall n d, if reads_exactly A then V n d == X n d else becomes A 1 (X n d) (V n d) | last :: below => exists H, execution A below X H /\ forall m j,
     exists groups summands b, Permutation (concat groups) (terms last) /\ becomes A 1 (bias last m j) b /\
       Forall2 (adds A last (fun n i => passed_on below i (H n i)) m j) groups summands /\ summed A (b :: concat summands) (V m j) end.
 Definition robust_run (A : arithmetic) (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=

@@ -3,8 +3,8 @@
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that
-   the shifts by which it did are those that `prepare_deployed` is told, how the network runs (and that rows are divided in no more bits), that it is asked about existing nodes and, where classes are labels, about these, which predictions
-   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_deployed`, `judge_changes`, `judge_joint`, `judge_ranges` or `claim_holds` said. Hints, trees, share lines, prices
+   the shifts by which it did are those that `prepare_deployed` is told, how the network runs (and whether it reads rows exactly), that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_deployed`, `judge_changes`, `judge_joint`, `judge_ranges`, `judge_deployed_ranges` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
 module N = Number
@@ -199,10 +199,9 @@ let statement () =
           let entry_error = big w in
           let flushes = word_of ["gradual", false; "flushed", true] w in
           if not (is_end w) then wrong "something follows how the network runs";
-          if changes <> None || moves <> None then wrong "executions on edges or ranges";
-          (* What is read has to be a number of the format. *)
-          if N.lt precision (N.of_int significand) then wrong "executions in fewer bits than rows are divided in";
-          run := Some { precision; entry_error; flushes }
+          if changes <> None then wrong "executions on changed edges";
+          (* Numbers of 0 and 1, and quotients of no more bits, are numbers of the format. *)
+          run := Some { precision; entry_error; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision }
         end;
         None
     | ("any" | "rows") as kind ->
@@ -653,23 +652,27 @@ let () =
             (match s.run with
              | Some a -> (match prepare_deployed_categories a net shifts classes p groups with Some (d, p) -> running d p | None -> unfit ())
              | None -> match prepare_categories net classes p groups with Some (prepared, p) -> exactly prepared p | None -> unfit ()) in
-    let by_ranges scales prepared w =
+    let by_ranges scales judge w =
       expect "node" w;
       let node, reference = node w in
       if not (label_is node reference) then wrong "the class is not the label";
       let claim = range_claim scales w in
       ended w;
-      match judge_ranges prepared (s.labels = None) (N.of_int node) (N.of_int reference) claim with
+      match judge (s.labels = None) (N.of_int node) (N.of_int reference) claim with
       | Some verdict -> called verdict
       | None -> "rejected" in
     let answer = match s.changes, s.moves with
       | None, None -> by_flips ()
       | None, Some moves ->
-          let net, scales, _ = network s in
+          let net, scales, shifts = network s in
           let read, limits = range_rows s moves scales.(1) in
-          (match prepare_ranges net classes (problem s) read limits with
-           | Some prepared -> by_ranges scales prepared
-           | None -> wrong "there are no layers")
+          (match s.run with
+           | Some a -> (match prepare_deployed_ranges a (N.of_int scales.(1)) net shifts classes (problem s) read limits with
+               | Some prepared -> by_ranges scales (judge_deployed_ranges prepared)
+               | None -> wrong "no such format, or the first layer does not take the attributes")
+           | None -> match prepare_ranges net classes (problem s) read limits with
+               | Some prepared -> by_ranges scales (judge_ranges prepared)
+               | None -> wrong "there are no layers")
       | Some changes, _ ->
           let net, scales, _ = edge_network s changes in
           if changes.flips_too then

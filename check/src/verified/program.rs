@@ -9,7 +9,7 @@ use super::text::ReachPrices;
 use crate::checker::Checker;
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
-use crate::statement::{Statement, is_plain_chain};
+use crate::statement::{Network, Statement, is_plain_chain};
 use crate::verdict::Verdict;
 
 /// Why proofs about the network as it runs are not handed over.
@@ -22,22 +22,17 @@ pub(super) fn no_executions(what: &str) -> String {
 
 /// What of a network that proofs speak of as it runs the program has no definition for.
 fn unknown_execution(statement: &Statement, attack: Option<&CollectiveStatement>) -> Option<&'static str> {
-    let (precision, network) = (statement.deployed.as_ref()?.precision, &statement.network);
-    // What is read has to be a number of the format.
-    let divided_in = match network.graph.normalisation.bits() {
-        0 => 0,
-        32 => 24,
-        _ => 53,
-    };
+    statement.deployed.as_ref()?;
     if attack.is_some() {
-        Some("under one attack for the whole graph")
-    } else if precision < divided_in {
-        Some("in fewer bits than rows are divided in")
-    } else if !is_plain_chain(network) {
-        Some("of layers that read others than the one below, or into whose numbers others were folded")
-    } else {
-        None
+        return Some("under one attack for the whole graph");
     }
+    unknown_layers(&statement.network)
+}
+
+/// What of its layers.
+pub(super) fn unknown_layers(network: &Network) -> Option<&'static str> {
+    let known = is_plain_chain(network);
+    (!known).then_some("of layers that read others than the one below, or into whose numbers others were folded")
 }
 
 /// The program, told about one statement.

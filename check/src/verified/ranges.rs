@@ -7,13 +7,13 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::process::{NAME, Process};
-use super::program::no_executions;
+use super::program::{no_executions, unknown_layers};
 use super::text::{self, WrittenLayer, dyadic, push, words};
 use crate::format::{
     Header, Local, Number, RangeClaim, RangeLines, RangeNodeProof, RangeStep, RangesStatement, UnitNumber,
 };
 use crate::ranges::RangeStatement;
-use crate::statement::{Links, operator_links, require_fit};
+use crate::statement::{Links, Network, operator_links, require_fit};
 use crate::verdict::{Reason, Verdict};
 use crate::work::Work;
 
@@ -36,7 +36,10 @@ impl RangeJudge {
     ) -> Result<RangeJudge, String> {
         let written = WrittenRanges::new(graph, model, header, matrices).map_err(|reason| reason.to_string())?;
         if header.deployed.is_some() {
-            return Err(no_executions("on attributes that are moved within ranges"));
+            let network = Network::on_own_attributes(graph, model, header, matrices, &Work::lines().line());
+            if let Some(what) = unknown_layers(&network.map_err(|reason| reason.to_string())?) {
+                return Err(no_executions(what));
+            }
         }
         Process::start(program, |to| written.write(to)).map(RangeJudge)
     }
@@ -131,7 +134,7 @@ impl<'a> WrittenRanges<'a> {
             }
         }
         text::reference(graph, self.header.classes, to)?;
-        writeln!(to, "attack each")
+        text::each(self.header.deployed.as_ref(), to)
     }
 }
 

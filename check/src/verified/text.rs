@@ -38,7 +38,7 @@ pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to
 
 /// Writes that nodes are looked at one by one, and how the network runs: as many bits, entries of all operators wrong
 /// by as many units as those that may be wrong by most, and by one where they are rounded.
-fn each(deployed: Option<&Deployed>, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn each(deployed: Option<&Deployed>, to: &mut impl Write) -> io::Result<()> {
     let Some(Deployed { precision, operator_error, flush_subnormals }) = deployed else {
         return writeln!(to, "attack each");
     };
