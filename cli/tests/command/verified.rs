@@ -141,7 +141,7 @@ fn proofs_about_executions_are_verified() {
     let scratch = tempfile::tempdir().unwrap();
     let divided = scratch.path().join("divided.npz");
     let cora = read_graph(&at("cora.npz"), &GraphOptions::default()).unwrap();
-    write_graph_npz(&divided, &cora.normalised(Normalisation::Float32)).unwrap();
+    write_graph_npz(&divided, &cora.clone().normalised(Normalisation::Float32)).unwrap();
     let arguments = ["-Q", "2", "-q", "1", "--nodes", "0-9", "--deployed", "float32"];
     let [robust, broken, _] = agree(&divided, &at("cora_standard.safetensors"), &arguments);
     assert!(robust + broken >= 5, "{robust} {broken}");
