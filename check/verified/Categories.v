@@ -349,7 +349,8 @@ Section Grouped.
 
     Lemma chosen_some n g f : chosen n g = Some f -> In f F /\ fst f = n /\ exists o c, change (snd f) = Some (g, (o, c)).
     Proof.
-      unfold Widen.chosen. intros E. apply find_some in E as [I E]. apply andb_prop in E as [E1 E2]. apply Z.eqb_eq in E1. split; [exact I|]. split; [exact E1|].
+      unfold Widen.chosen. intros E. apply find_some in E as [I E]. apply andb_prop in E as [E1 E2]. apply Z.eqb_eq in E1. split; [exact I|].
+      split; [exact E1|].
       unfold Widen.group_is in E2. destruct (change (snd f)) as [[h [o c]]|]; [|discriminate]. apply Z.eqb_eq in E2. subst h. eauto.
     Qed.
 
@@ -367,13 +368,15 @@ Section Grouped.
       intros Hd E. destruct (chosen_some _ _ _ E) as (I & En & o & c & Hc). destruct (of_F f I) as (g & o' & c' & Hc' & Hn & Hg & Ho & A1 & A2 & _).
       rewrite Hc in Hc'. assert (g = group_of G d /\ o' = o /\ c' = c) as (-> & -> & ->) by (inversion Hc'; auto). exists o, c. rewrite <- En in *. split; [exact Hc|].
       split. { rewrite <- Ho, (category_is X (fst f) _ d (graph_single _ _ Hn Hg) Hd), Z.eqb_refl. reflexivity. }
-      split; [|auto]. unfold recategorise. destruct (Z.leb_spec 0 d); [|lia]. destruct (Z.ltb_spec d (count P)); [|lia]. cbn [andb]. rewrite En in *. rewrite E, Hc.
+      split; [|auto]. unfold recategorise. destruct (Z.leb_spec 0 d); [|lia]. destruct (Z.ltb_spec d (count P)); [|lia]. cbn [andb]. rewrite En in *.
+      rewrite E, Hc.
       destruct c; reflexivity.
     Qed.
 
     Lemma result_out n d : (0 <= d < count P -> chosen n (group_of G d) = None) -> result_of n d = X n d.
     Proof.
-      intros H. unfold recategorise. destruct (Z.leb_spec 0 d); cbn [andb]; [|reflexivity]. destruct (Z.ltb_spec d (count P)); [|reflexivity]. rewrite H by lia. reflexivity.
+      intros H. unfold recategorise. destruct (Z.leb_spec 0 d); cbn [andb]; [|reflexivity]. destruct (Z.ltb_spec d (count P)); [|reflexivity].
+      rewrite H by lia. reflexivity.
     Qed.
 
     Lemma result_describes : describes F result_of.
@@ -386,7 +389,8 @@ Section Grouped.
           apply (entry_elsewhere f' g' o' c' d Hc' Fo Fc). intros G'. apply N. apply APART; auto; [congruence|]. unfold same_group. rewrite Hc', Hc. apply Z.eqb_eq. congruence.
       - rewrite result_out by auto. rewrite zsum_zero; [lia|]. intros f' I'. destruct (Z.eqb_spec (fst f') n) as [En'|]; [|reflexivity].
         destruct (of_F f' I') as (g' & o' & c' & Hc' & _ & _ & _ & _ & _ & Fo & Fc & _). apply (entry_elsewhere f' g' o' c' d Hc' Fo Fc). intros G'.
-        unfold Widen.chosen in E. pose proof (find_none _ _ E f' I') as K. cbn beta in K. rewrite En', Z.eqb_refl in K. unfold Widen.group_is in K. rewrite Hc' in K. cbn [andb] in K.
+        unfold Widen.chosen in E. pose proof (find_none _ _ E f' I') as K. cbn beta in K. rewrite En', Z.eqb_refl in K. unfold Widen.group_is in K.
+        rewrite Hc' in K. cbn [andb] in K.
         apply Z.eqb_neq in K. congruence.
     Qed.
 
@@ -477,10 +481,14 @@ Proof.
     rewrite <- !(widened_value P G E1 _ Y A (made_describes P G ONE Y M) z classes first w B E2).
     apply J; auto. apply made_apart; assumption.
   - destruct J as [(F & other & A & AP & Ho & D & L) PD]. split; [|eauto].
-    exists (numbers (recategorise P G (snd (widened P G)) F)), other. split; [exists (recategorise P G (snd (widened P G)) F); split; [apply result_recategorised; assumption|reflexivity]|]. split; [exact Ho|]. split; [exact D|].
+    exists (numbers (recategorise P G (snd (widened P G)) F)), other.
+    split; [exists (recategorise P G (snd (widened P G)) F); split; [apply result_recategorised; assumption|reflexivity]|]. split; [exact Ho|].
+    split; [exact D|].
     apply (scaled_lt k (rational bits) z _ t y other S). rewrite <- !(widened_value P G E1 F _ A (result_describes P G ONE F A AP) z classes first w B E2). exact L.
   - destruct J as [(F & other & A & AP & Ho & D & L) PD]. split; [|eauto].
-    exists (numbers (recategorise P G (snd (widened P G)) F)), other. split; [exists (recategorise P G (snd (widened P G)) F); split; [apply result_recategorised; assumption|reflexivity]|]. split; [exact Ho|]. split; [exact D|].
+    exists (numbers (recategorise P G (snd (widened P G)) F)), other.
+    split; [exists (recategorise P G (snd (widened P G)) F); split; [apply result_recategorised; assumption|reflexivity]|]. split; [exact Ho|].
+    split; [exact D|].
     apply (scaled_eq k (rational bits) z _ t y other S). rewrite <- !(widened_value P G E1 F _ A (result_describes P G ONE F A AP) z classes first w B E2). exact L.
 Qed.
 

@@ -103,7 +103,8 @@ Section Computed.
   Lemma middle_exact x j : whole * (bias ql m j + sum (terms ql) (exact ql x m j)) == middle x j.
   Proof.
     assert (whole == 2 ^ s * 2 ^ a * 2 ^ w) as WH by (unfold whole; rewrite !two_power; reflexivity).
-    unfold middle. rewrite Qmult_plus_distr_r. apply Qplus_comp; [symmetry; apply BIAS|]. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
+    unfold middle. rewrite Qmult_plus_distr_r. apply Qplus_comp; [symmetry; apply BIAS|]. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS).
+    intros tq t _ _ [TO TW].
     unfold exact. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. rewrite E3, WH, INPUTS.
     transitivity (2 ^ a * snd e * (2 ^ s * 2 ^ w * sum (ids (inputs l)) (fun i => x (fst e) i * weight tq i j))); [ring|]. apply Qmult_comp; [reflexivity|].
     rewrite <- sum_times. apply sum_eq. intros i _. rewrite TW, E2. ring.
@@ -204,7 +205,8 @@ Section Computed.
       rewrite <- abs_inject, E3, Qabs_Qmult, (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite WH, INPUTS.
       transitivity (alpha * Qabs (snd e) * (beta * omega * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight tq i j)))); [ring|]. apply Qmult_comp; [reflexivity|].
       rewrite <- sum_times. apply sum_eq. intros i _. rewrite <- abs_inject, TW, Qabs_Qmult, (Qabs_pos omega) by (apply Qlt_le_weak; exact PW). rewrite E2. fold beta. ring. }
-    rewrite <- middle_exact. setoid_replace (whole * z - whole * (bias ql m j + sum (terms ql) (exact ql h m j))) with (whole * (z - (bias ql m j + sum (terms ql) (exact ql h m j)))) by ring.
+    rewrite <- middle_exact. setoid_replace (whole * z - whole * (bias ql m j + sum (terms ql) (exact ql h m j))) with (whole * (z - (bias ql m j + sum
+      (terms ql) (exact ql h m j)))) by ring.
     rewrite Qabs_Qmult, (Qabs_pos whole) by (apply Qlt_le_weak; exact PWH).
     set (err := Qabs (z - _)) in *. set (mags := sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) in *.
     assert (0 <= mags) as M0.

@@ -54,11 +54,13 @@ Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : ta
   match magnitudes width m with
   | Some b =>
       let most := large m in
-      let factors := if reads_exactly A then 0 else weights * zsum (ids (inputs l)) (fun _ => 1) * zsum (terms l) (fun t => zsum (operator t m) (fun e => Z.abs (snd e))) in
+      let entries := zsum (terms l) (fun t => zsum (operator t m) (fun e => Z.abs (snd e))) in
+      let factors := if reads_exactly A then 0 else weights * zsum (ids (inputs l)) (fun _ => 1) * entries in
       let wrong j := misread A base (snd (at_unit width b j)) factors in
       if Z.leb (2 ^ base) most && Z.ltb most (2 ^ (127 + base)) then
         Some {| counts := map (fun t => (seen_attributes P of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
-                largest := most + misread A base most 1; added := fun j => snd (at_unit width b j) + wrong j; inherited := wrong; between := fun y other => wrong y + wrong other |}
+                largest := most + misread A base most 1; added := fun j => snd (at_unit width b j) + wrong j; inherited := wrong;
+                between := fun y other => wrong y + wrong other |}
       else None
   | None => None
   end.
@@ -86,7 +88,8 @@ Section Errors.
                 Z.of_nat (length (snd r)))) rows;
               largest := greatest rows (2 ^ s) (fun r => greatest (snd r) 0 (fun p => greatest (ids (inputs l)) 0 (fun i => fst (passed (snd p) i))));
               added := fun j => Z.abs (bias l m j) + zsum sums (fun r => zsum (combine (ids (inputs l)) (snd r)) (fun q => fst (snd q) * Z.abs (weight (fst r) (fst q) j)));
-              inherited := fun j => summed_errors l sums (fun t i => weight t i j); between := fun y other => summed_errors l sums (fun t i => weight t i y - weight t i other) |}
+              inherited := fun j => summed_errors l sums (fun t i => weight t i j);
+              between := fun y other => summed_errors l sums (fun t i => weight t i y - weight t i other) |}
     else None.
 
   (* How many roundings a product passes at most, and what underflow adds; nothing where numbers may leave the range, or are too many. *)
@@ -143,7 +146,8 @@ End Errors.
 Record deployed := { arithmetic_of : arithmetic; exactly : prepared; errors : table summing; errors_on : list flip -> table summing }.
 
 (* Rows as they are, and no others. *)
-Definition only (P : problem) (X : Z -> Z -> bool) : problem := {| attributes := X; count := count P; permitted := fun _ _ => false; total := 0; each := fun _ => 0 |}.
+Definition only (P : problem) (X : Z -> Z -> bool) : problem :=
+  {| attributes := X; count := count P; permitted := fun _ _ => false; total := 0; each := fun _ => 0 |}.
 
 (* The checker of a network may be about another one, as where changes of categories are flips: `seen_by_checker` makes it. *)
 Definition alone (m : Z) (r : result (list (Z * list (Z * Z)))) : option (list (Z * Z)) :=
@@ -155,8 +159,8 @@ Definition sane (A : arithmetic) (base : Z) (s : shifts) : bool :=
   Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s.
 
 (* From a way to prepare the checker of a network about flips of P; `rows` are those that the network reads after flips, of the attributes and budgets of P0. *)
-Definition deployed_by (prepare : network Z -> Z -> option prepared) (seen_by_checker : network Z -> network Z) (P0 P : problem) (rows : list flip -> Z -> Z -> bool)
-    (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) : option deployed :=
+Definition deployed_by (prepare : network Z -> Z -> option prepared) (seen_by_checker : network Z -> network Z) (P0 P : problem)
+    (rows : list flip -> Z -> Z -> bool) (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) : option deployed :=
   if sane A base s then
     match bottom z classes, prepare (seen_by_checker z) classes with
     | Some (first, width), Some p =>
@@ -164,7 +168,8 @@ Definition deployed_by (prepare : network Z -> Z -> option prepared) (seen_by_ch
         | Some q =>
             let table_of P' v u :=
               let of_node := present (attributes P') (inputs first) in
-              all_sums A base (within_view seen_by_checker v) (receive_first A base P' of_node (fun _ => 2 ^ base) (within_view seen_by_checker u [absolute first])) z s classes in
+              let magnitudes := within_view seen_by_checker u [absolute first] in
+              all_sums A base (within_view seen_by_checker v) (receive_first A base P' of_node (fun _ => 2 ^ base) magnitudes) z s classes in
             Some {| arithmetic_of := A; exactly := p; errors := table_of P0 (root p) (root q);
                     errors_on := fun F => let made := only P (flipped (attributes P) F) in table_of (only P0 (rows F)) (view_of p made) (view_of q made) |}
         | None => None

@@ -32,7 +32,8 @@ End Magnitudes.
 
 Record deployed_ranges := { arithmetic_moved : arithmetic; exactly_moved : ranges_prepared; errors_moved : table summing }.
 
-Definition prepare_deployed_ranges (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) (V : zrows) (moves : spans) : option deployed_ranges :=
+Definition prepare_deployed_ranges (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (P : problem) (V : zrows)
+  (moves : spans) : option deployed_ranges :=
   if sane A base s then
     match z, bottom z classes, prepare_ranges z classes P V moves with
     | _ :: below, Some (first, _), Some p =>

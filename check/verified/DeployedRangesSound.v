@@ -1,6 +1,7 @@
 (* What is accepted of the network as it runs, on attributes that are moved within ranges, is true of every execution. *)
 From Coq Require Import ZArith QArith Qabs Qpower List Bool Lia Lqa.
-From Verified Require Import Spec Sums Tables Rules Integers Steps Checker Trees Forward Units Leaf Sound Floats Edges EdgesSound Ranges RangesSound Roundings RoundedRow Deployed ComputedRow DeployedRows DeployedSound
+From Verified Require Import Spec Sums Tables Rules Integers Steps Checker Trees Forward Units Leaf Sound Floats Edges EdgesSound Ranges RangesSound Roundings
+  RoundedRow Deployed ComputedRow DeployedRows DeployedSound
   DeployedVerified DeployedRanges.
 Import ListNotations.
 Open Scope Z_scope.
@@ -10,7 +11,8 @@ Lemma knows_below D V pre : forall net known w t, knows_units D V (pre ++ net) k
 Proof.
   induction pre as [|a pre IH]; intros net known w t K E NE n i b I.
   - destruct known as [|t' known]; [discriminate E|]. injection E as ->. destruct net as [|l below]; [contradiction|]. destruct K as [K _]. exact (K n i b I).
-  - destruct known as [|t' known]; [discriminate E|]. destruct K as [_ K]. apply (IH net known (inputs a) t K E NE n i b). cbn [rev] in I. destruct (rev pre); exact I.
+  - destruct known as [|t' known]; [discriminate E|]. destruct K as [_ K]. apply (IH net known (inputs a) t K E NE n i b). cbn [rev] in I.
+    destruct (rev pre); exact I.
 Qed.
 
 Section Attack.
@@ -25,7 +27,8 @@ Section Attack.
   Hypothesis MADE : made_by D P moves (unmoved V) C V'.
   Hypothesis TIMES : times base D V' X.
 
-  Lemma rational_value net s' qn n i : scaled_at base s' qn net -> (Int (zvalue (dilate D net) V' n i) == Int D * (2 ^ shift_of base s' * preactivation qn X n i))%Q.
+  Lemma rational_value net s' qn n i : scaled_at base s' qn net ->
+    (Int (zvalue (dilate D net) V' n i) == Int D * (2 ^ shift_of base s' * preactivation qn X n i))%Q.
   Proof.
     intros SC. destruct (scaled_at_scaled base s' qn net SC) as (c & E & S). destruct (scaled_dilate D (2 ^ base) c qn net HD S) as (c' & E' & S').
     rewrite (scaled_value _ c' qn _ V' X (unit_pos base D HD) TIMES S' n i), E', E. ring.
@@ -38,16 +41,19 @@ Section Attack.
     known_within below (units_known P moves (unmoved V) below (inputs l0)) net (inputs l) n = Some b -> In i (ids (inputs l)) ->
     (Int (fst (at_unit (inputs l) b i)) <= 2 ^ shift_of base s' * preactivation qs X n i <= Int (snd (at_unit (inputs l) b i)))%Q.
   Proof.
-    intros EZ NE SC KW Ii. unfold known_within in KW. destruct (nth_error _ _) as [t|] eqn:E; [|discriminate]. destruct (Nat.eqb_spec (length (get t n)) (length (ids (inputs l)))) as [L|]; [|discriminate].
+    intros EZ NE SC KW Ii. unfold known_within in KW. destruct (nth_error _ _) as [t|] eqn:E; [|discriminate].
+    destruct (Nat.eqb_spec (length (get t n)) (length (ids (inputs l)))) as [L|]; [|discriminate].
     injection KW as <-. assert (exists pre, below = pre ++ net /\ inputs l = match rev pre with l' :: _ => inputs l' | [] => inputs l0 end) as (pre & EB & EW).
     { rewrite NET in EZ. destruct top as [|a top]; cbn [app] in EZ; injection EZ as -> EZ.
       - exists []. split; [exact EZ|reflexivity].
       - exists (top ++ [l]). split; [rewrite <- app_assoc; exact EZ|]. rewrite rev_app_distr. reflexivity. }
     assert (length below - length net = length pre)%nat as LN by (rewrite EB, app_length; lia). rewrite LN in E.
     destruct (find_in_combine (get t n) (ids (inputs l)) i L Ii) as (bd & F & Ib). unfold at_unit. rewrite F. cbn [snd]. rewrite EW in Ib.
-    assert (knows_units D V' (pre ++ net) (units_known P moves (unmoved V) below (inputs l0)) (inputs l0)) as K by (rewrite <- EB; exact (units_known_sound D P moves (unmoved V) C V' below HD MADE (inputs l0))).
+    assert (knows_units D V' (pre ++ net) (units_known P moves (unmoved V) below (inputs l0)) (inputs l0)) as K by (rewrite <- EB;
+      exact (units_known_sound D P moves (unmoved V) C V' below HD MADE (inputs l0))).
     pose proof (knows_below D V' pre net _ (inputs l0) t K E NE n i bd Ib) as W.
-    unfold within in W. rewrite !Zle_Qle, !inject_Z_mult, (rational_value net s' qs n i SC) in W. destruct W as [W1 W2]. split; apply (Qmult_le_l _ _ (Int D) above_0); assumption.
+    unfold within in W. rewrite !Zle_Qle, !inject_Z_mult, (rational_value net s' qs n i SC) in W. destruct W as [W1 W2].
+    split; apply (Qmult_le_l _ _ (Int D) above_0); assumption.
   Qed.
 
   Lemma member n d : In (n, d) C \/ ~ In (n, d) C.
@@ -62,50 +68,66 @@ Section Attack.
 
   Lemma size_of_entry n d : (Int D * (2 ^ base * Qabs (X n d)) == Int (Z.abs (V' n d)))%Q.
   Proof.
-    rewrite <- abs_inject, (TIMES n d), !Qabs_Qmult, (Qabs_pos (Int D)), (Qabs_pos (2 ^ base)) by (apply Qlt_le_weak; first [apply above_0|apply two_power_pos]). ring.
+    rewrite <- abs_inject, (TIMES n d), !Qabs_Qmult, (Qabs_pos (Int D)), (Qabs_pos (2 ^ base)) by (apply Qlt_le_weak;
+      first [apply above_0|apply two_power_pos]). ring.
   Qed.
 
   Lemma first_holds H w width m r : execution A [] X H ->
     receive_first A base (not_0 P V) (present (attributes (not_0 P V)) (inputs first))
-      (fun m => greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e)))) (magnitudes_within P V moves first)
+      (fun m => greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e))))
+        (magnitudes_within P V moves first)
       first (heaviest first width w) width m = Some r -> receives first base m width H X r.
   Proof.
     intros EX. pose proof above_0 as D0. apply (receive_first_spec A base (not_0 P V) C first X H _ _ PRECISION BASE); [| exact EX| |].
     - destruct MADE as ((_ & _ & T & L) & _). split; [cbn [not_0 total]; unfold pos; lia|]. split.
       + intros n. cbn [not_0 each]. unfold pos. destruct (of_node n C) as [|f rest] eqn:E; [unfold size; cbn; lia|].
-        assert (In f (of_node n C)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E']. apply Z.eqb_eq in E'. specialize (L f I). rewrite E', E in L. lia.
-      + intros n d N. destruct (member n d) as [I|I]; [right; exact I|left]. cbn [not_0 attributes]. apply negb_true_iff, Z.eqb_neq. intros E. apply negb_true_iff in N.
-        assert (is_zero (X n d) = true); [|congruence]. apply is_zero_spec. pose proof (TIMES n d) as T0. rewrite (proj2 (moved_size n d) I), E, Z.mul_0_r in T0. pose proof (unit_pos base D HD) as B.
+        assert (In f (of_node n C)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E']. apply Z.eqb_eq in E'.
+        specialize (L f I). rewrite E', E in L. lia.
+      + intros n d N. destruct (member n d) as [I|I]; [right; exact I|left]. cbn [not_0 attributes]. apply negb_true_iff, Z.eqb_neq. intros E.
+        apply negb_true_iff in N.
+        assert (is_zero (X n d) = true); [|congruence]. apply is_zero_spec. pose proof (TIMES n d) as T0.
+        rewrite (proj2 (moved_size n d) I), E, Z.mul_0_r in T0. pose proof (unit_pos base D HD) as B.
         apply (Qmult_inj_l _ _ (inject_Z D * 2 ^ base)); [intros Z; rewrite Z in B; discriminate B|]. rewrite <- T0. change (Int 0) with 0%Q. ring.
     - intros m' t e i It Ie Ii. apply (Qmult_le_l _ _ (Int D) D0). rewrite size_of_entry, <- inject_Z_mult, <- Zle_Qle.
       assert (Z.abs (V' (fst e) i) <= D * largest_entry P V moves (fst e)) as LE.
-      { rewrite INPUTS in Ii. pose proof (greatest_in (ids (count P)) 0 (fun d => if permitted P (fst e) d then Z.max (Z.abs (V (fst e) d)) (size_of_span (moves (fst e) d)) else Z.abs (V (fst e) d)) i Ii) as G.
+      { rewrite INPUTS in Ii. pose proof (greatest_in (ids (count P)) 0 (fun d => if permitted P (fst e) d then Z.max (Z.abs (V (fst e) d)) (size_of_span
+          (moves (fst e) d)) else Z.abs (V (fst e) d)) i Ii) as G.
         fold (largest_entry P V moves (fst e)) in G. cbv beta in G. destruct (moved_size (fst e) i) as [S1 S2]. destruct (member (fst e) i) as [I|I].
         - specialize (S1 I). destruct MADE as ((_ & PF & _) & _). destruct (PF _ I) as [PE _]. cbn [fst snd] in PE. rewrite PE in G. nia.
         - rewrite (S2 I), Z.abs_mul, (Z.abs_eq D) by lia. destruct (permitted P (fst e) i); nia. }
-      pose proof (greatest_in (terms first) (2 ^ base) (fun t => greatest (operator t m') 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e))) t It) as G1.
-      pose proof (greatest_in (operator t m') 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e)) e Ie) as G2. cbv beta in G1, G2. rewrite get_tabulate in G2. nia.
-    - intros width' m' b M j Ij. unfold magnitudes_within in M. destruct (each_one _ _) as [l| |] eqn:E; try discriminate. injection M as ->. apply each_one_got in E.
+      pose proof (greatest_in (terms first) (2 ^ base) (fun t => greatest (operator t m') 0 (fun e => get (tabulate (largest_entry P V moves))
+        (fst e))) t It) as G1.
+      pose proof (greatest_in (operator t m') 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e)) e Ie) as G2. cbv beta in G1, G2.
+      rewrite get_tabulate in G2. nia.
+    - intros width' m' b M j Ij. unfold magnitudes_within in M. destruct (each_one _ _) as [l| |] eqn:E; try discriminate. injection M as ->.
+      apply each_one_got in E.
       assert (length (ids width') = length b) as L by (clear - E; induction E; cbn [length]; congruence).
       destruct (find_in_combine b (ids width') j (eq_sym L) Ij) as (bd & F & Ib). unfold at_unit. rewrite F. cbn [snd].
-      assert (bind (lower P (sizes_moved moves) (unmoved (sizes_unmoved V)) no_signs no_lines [absolute first] [] width' (one_unit width' m' j (-1))) (fun b => Got (0, - b)) = Got bd) as G.
-      { clear - E Ib. revert E Ib. generalize (ids width'). intros us E. induction E as [|u b0 us bs G E IHE]; [intros []|]. intros [EQ|I]; [inversion EQ; subst; exact G|auto]. }
+      assert (bind (lower P (sizes_moved moves) (unmoved (sizes_unmoved V)) no_signs no_lines [absolute first] [] width' (one_unit width' m' j (-1)))
+        (fun b => Got (0, - b)) = Got bd) as G.
+      { clear - E Ib. revert E Ib. generalize (ids width'). intros us E. induction E as [|u b0 us bs G E IHE]; [intros []|].
+        intros [EQ|I]; [inversion EQ; subst; exact G|auto]. }
       apply bind_got in G as (x & G & [= <-]). cbn [snd].
       assert (made_by D P (sizes_moved moves) (unmoved (sizes_unmoved V)) C (fun n d => Z.abs (V' n d))) as MA.
-      { destruct MADE as (AD & _). split; [exact AD|]. split; intros n d I; destruct (moved_size n d) as [S1 S2]; unfold within, sizes_moved, unmoved, sizes_unmoved; cbn [fst snd].
+      { destruct MADE as (AD & _). split; [exact AD|]. split; intros n d I; destruct (moved_size n d) as [S1 S2];
+          unfold within, sizes_moved, unmoved, sizes_unmoved; cbn [fst snd].
         - specialize (S1 I). lia.
         - rewrite (S2 I), Z.abs_mul, (Z.abs_eq D) by lia. lia. }
       apply (lower_sound D P _ _ C _ HD MA) in G; [|apply no_signs_obeyed|exact I]. rewrite one_unit_value in G by exact Ij.
-      apply (Qmult_le_l _ _ (Int D) D0). assert (zvalue (dilate D [absolute first]) (fun n d => Z.abs (V' n d)) m' j <= D * - x) as G' by lia. rewrite Zle_Qle, (inject_Z_mult D) in G'.
-      eapply Qle_trans; [|exact G']. apply Qle_lteq. right. cbn [dilate map dilate_layer zvalue absolute terms inputs bias]. rewrite inject_Z_plus, inject_Z_mult, Qmult_plus_distr_r.
-      apply Qplus_comp; [reflexivity|]. unfold mass_of. rewrite <- sum_times, zsum_map, sum_inject. apply sum_eq. intros t _. cbn [operator weight]. rewrite <- sum_times, zsum_map, sum_inject.
-      apply sum_eq. intros e _. cbn [fst snd zpassed]. rewrite inject_Z_mult. transitivity (Int (Z.abs (snd e)) * (Int D * sum (ids (inputs first)) (fun i => 2 ^ base * Qabs (X (fst e) i) * Int (Z.abs (weight t i j)))))%Q; [ring|].
+      apply (Qmult_le_l _ _ (Int D) D0). assert (zvalue (dilate D [absolute first]) (fun n d => Z.abs (V' n d)) m' j <= D * - x) as G' by lia.
+      rewrite Zle_Qle, (inject_Z_mult D) in G'.
+      eapply Qle_trans; [|exact G']. apply Qle_lteq. right. cbn [dilate map dilate_layer zvalue absolute terms inputs bias].
+      rewrite inject_Z_plus, inject_Z_mult, Qmult_plus_distr_r.
+      apply Qplus_comp; [reflexivity|]. unfold mass_of. rewrite <- sum_times, zsum_map, sum_inject. apply sum_eq. intros t _. cbn [operator weight].
+      rewrite <- sum_times, zsum_map, sum_inject.
+      apply sum_eq. intros e _. cbn [fst snd zpassed]. rewrite inject_Z_mult.
+      transitivity (Int (Z.abs (snd e)) * (Int D * sum (ids (inputs first)) (fun i => 2 ^ base * Qabs (X (fst e) i) * Int (Z.abs (weight t i j)))))%Q; [ring|].
       apply Qmult_comp; [reflexivity|]. rewrite <- sum_times, sum_inject. apply sum_eq. intros i _. rewrite inject_Z_mult, <- size_of_entry. ring.
   Qed.
 End Attack.
 
-Theorem verified_deployed_ranges (A : arithmetic) (base : Z) (s : shifts) (bits z : network Z) (P : problem) (read V : Z -> Z -> Z) (low high : rows) (moves : Z -> Z -> Z * Z) (classes : Z)
-    (d : deployed_ranges) (by_prediction : bool) (t y : Z) (c : range_claim) :
+Theorem verified_deployed_ranges (A : arithmetic) (base : Z) (s : shifts) (bits z : network Z) (P : problem)
+    (read V : Z -> Z -> Z) (low high : rows) (moves : Z -> Z -> Z * Z) (classes : Z) (d : deployed_ranges) (by_prediction : bool) (t y : Z) (c : range_claim) :
   integers_at base s bits z ->
   (forall n i, to_integer base (read n i) = Some (V n i)) ->
   (forall n i, inject_Z (fst (moves n i)) == 2 ^ base * low n i /\ inject_Z (snd (moves n i)) == 2 ^ base * high n i)%Q ->
@@ -119,7 +141,8 @@ Theorem verified_deployed_ranges (A : arithmetic) (base : Z) (s : shifts) (bits 
   end.
 Proof.
   intros INT RD MV HP x. assert (forall n i, (inject_Z (V n i) == 2 ^ base * x n i)%Q) as READ by (intros n i; apply to_integer_spec, RD).
-  unfold prepare_deployed_ranges in HP. destruct (sane A base s) eqn:SANE; [|discriminate]. destruct z as [|l0 below] eqn:EZ; [discriminate|]. rewrite <- EZ in *.
+  unfold prepare_deployed_ranges in HP. destruct (sane A base s) eqn:SANE; [|discriminate]. destruct z as [|l0 below] eqn:EZ; [discriminate|].
+  rewrite <- EZ in *.
   destruct (bottom z classes) as [[first w]|] eqn:B; [|discriminate]. destruct (prepare_ranges z classes P V moves) as [p|] eqn:EP; [|discriminate].
   destruct (Z.eqb_spec (inputs first) (count P)) as [EI|]; [|discriminate]. injection HP as <-.
   unfold sane in SANE. apply andb_prop in SANE as [C NN]. apply andb_prop in C as [C BA]. apply andb_prop in C as [PR ER]. apply Z.leb_le in PR, ER, BA.
@@ -129,11 +152,14 @@ Proof.
   (* Margins of integers are margins of executions. *)
   assert (forall D V' X W e a b, attacked P V moves D V' -> times base D V' X -> execution A (rational bits) X W ->
     get (all_sums A base (known_within below (known_units p)) (receive_first A base (not_0 P V) (present (attributes (not_0 P V)) (inputs first))
-      (fun m => greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e)))) (magnitudes_within P V moves first)) z s classes) t = Some e ->
+      (fun m => greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e))))
+        (magnitudes_within P V moves first)) z s classes) t = Some e ->
     0 <= a < classes -> 0 <= b < classes -> D * pair_error A e a b < zvalue (dilate D z) V' t a - zvalue (dilate D z) V' t b -> (W t b < W t a)%Q) as RUN.
   { intros D V' X W e a b (HD & C0 & M) TI EX G Ha Hb LT.
-    refine (margin_near A base _ _ z X PR ER BA _ _ s (rational bits) classes W t e a b SC NN EX G (proj2 (ids_in classes a) Ha) (proj2 (ids_in classes b) Hb) _).
-    - intros top l net s' qs n bd i E NE SC' KW Ii. rewrite KU in KW. exact (known_holds base P V moves z below l0 D C0 V' X EZ HD M TI top l net s' qs n bd i E NE SC' KW Ii).
+    refine (margin_near A base _ _ z X PR ER BA _ _ s (rational bits) classes W t e a b SC NN EX G (proj2 (ids_in classes a) Ha) (proj2
+      (ids_in classes b) Hb) _).
+    - intros top l net s' qs n bd i E NE SC' KW Ii. rewrite KU in KW.
+      exact (known_holds base P V moves z below l0 D C0 V' X EZ HD M TI top l net s' qs n bd i E NE SC' KW Ii).
     - intros first' H w' width m r EN' EXH RF. assert (first' = first) as ->.
       { clear - EN EN'. induction z as [|l rest IH]; [destruct EN|]. cbn [ends] in *. destruct rest; [congruence|auto]. }
       exact (first_holds A base P V moves first D C0 V' X PR BA EI HD M TI H w' width m r EXH RF).
@@ -142,14 +168,18 @@ Proof.
       set (k := (2 ^ shift_of base s)%Q) in *. clearbody k. clear - LT. lra. }
   unfold judge_deployed_ranges. cbn [exactly_moved errors_moved arithmetic_moved]. destruct (get (all_sums _ _ _ _ _ _ _) t) as [e|] eqn:G.
   2: { destruct c as [scale trees|other D entries].
-    - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X W BX EX other Ho Do. destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & _).
+    - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X W BX EX other Ho Do.
+      destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & _).
       destruct (margins_sound z classes P V moves p EP _ t y scale trees D V' other M AT Ho Do) as (_ & e & E & _). discriminate E.
     - destruct (moved_by _ _ _ _ _ _ _); exact I. }
   destruct c as [scale trees|other D entries].
-  - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X W BX EX other Ho Do. destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & TI).
-    destruct (margins_sound z classes P V moves p EP _ t y scale trees D V' other M AT Ho Do) as (Hy & e' & [= <-] & L). exact (RUN D V' X W e y other AT TI EX eq_refl Hy Ho L).
+  - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X W BX EX other Ho Do.
+    destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & TI).
+    destruct (margins_sound z classes P V moves p EP _ t y scale trees D V' other M AT Ho Do) as (Hy & e' & [= <-] & L).
+    exact (RUN D V' X W e y other AT TI EX eq_refl Hy Ho L).
   - destruct (moved_by _ _ _ _ _ _ _) as [k|] eqn:M; [|exact I]. destruct (Z.ltb_spec (D * pair_error A e other y) k) as [L|]; [|exact I].
-    destruct (moved_sound z classes P V moves p EP _ _ _ _ _ _ _ M) as (V' & AT & Hy & Ho & Do & -> & PD). destruct (made_out base P V low high x moves READ MV D V' AT) as (X & BX & TI). split.
+    destruct (moved_sound z classes P V moves p EP _ _ _ _ _ _ _ M) as (V' & AT & Hy & Ho & Do & -> & PD).
+    destruct (made_out base P V low high x moves READ MV D V' AT) as (X & BX & TI). split.
     + exists X, other. split; [exact BX|]. split; [exact Ho|]. split; [exact Do|]. intros W EX. exact (RUN D V' X W e other y AT TI EX eq_refl Ho Hy L).
     + intros BP. specialize (PD BP). destruct (integers_scaled base _ bits z (integers_at_of base s bits z INT)) as (k' & _ & S).
       exact (leading_predicted base k' (rational bits) z classes V x t y READ S PD).

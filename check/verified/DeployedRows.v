@@ -50,7 +50,8 @@ Proof.
   { rewrite <- (map_length snd L'). apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [_ I].
     apply existsb_exists in I as (d' & I & E). apply Z.eqb_eq in E. subst d'. exact I. }
   assert (Z.of_nat (length L') <= pos (total P)) as B1.
-  { assert (length L' <= length L)%nat as LL by (unfold L'; clear; induction L as [|f L IH]; cbn [filter length]; [lia|]; destruct (existsb _ row); cbn [length]; lia). unfold size in *. lia. }
+  { assert (length L' <= length L)%nat as LL by (unfold L'; clear; induction L as [|f L IH]; cbn [filter length]; [lia|]; destruct (existsb _ row);
+      cbn [length]; lia). unfold size in *. lia. }
   assert (Z.of_nat (length L') <= zsum row (fun e => pos (each P (fst e)))) as B2.
   { rewrite size_sum. unfold L'. rewrite zsum_filter.
     transitivity (zsum L (fun f => zsum row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0))).
@@ -60,11 +61,13 @@ Proof.
       + apply zsum_nonneg. intros e _. destruct (Z.eqb (fst f) (fst e)); lia.
     - rewrite zsum_swap. apply zsum_le_in. intros e _. rewrite <- size_of_node. apply B. }
   assert (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs)) <=
-    length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) + length (filter (fun d => existsb (Z.eqb d) (map snd L')) (ids inputs)))%nat as C.
+    length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) + length (filter (fun d => existsb (Z.eqb d) (map snd L'))
+      (ids inputs)))%nat as C.
   { apply X. intros d _ E. apply existsb_exists in E as (e & Ie & E). destruct (H _ _ E) as [E'|I].
     - left. apply existsb_exists. exists e. auto.
     - right. apply existsb_exists. exists d. rewrite Z.eqb_refl. split; [|reflexivity].
-      apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply filter_In. split; [exact I|]. apply existsb_exists. exists e. cbn [fst]. rewrite Z.eqb_refl. auto. }
+      apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply filter_In. split; [exact I|]. apply existsb_exists. exists e. cbn [fst].
+      rewrite Z.eqb_refl. auto. }
   assert (length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) <=
     length (fold_right (fun e rest => union (get (present (attributes P) inputs) (fst e)) rest) [] row))%nat as U.
   { apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [I E]. apply existsb_exists in E as (e & Ie & E). clear - I E Ie.
@@ -129,7 +132,8 @@ Section Read.
     intros R S. specialize (R n d). pose proof (two_power_pos base) as B. unfold part_read, lost_read. destruct (reads_exactly A).
     - split; [intros Z; rewrite R; exact Z|]. setoid_replace (H n d - X n d) with 0 by (rewrite R; ring). change (Qabs 0) with 0. apply Qle_lteq. right. ring.
     - destruct R as [R1 R2].
-      + apply (Qmult_lt_l _ _ _ B). rewrite Z.pow_add_r, inject_Z_mult, (inject_two_power base BASE) in S by lia. rewrite (Qmult_comm (2 ^ base) (Int (2 ^ 127))). exact S.
+      + apply (Qmult_lt_l _ _ _ B). rewrite Z.pow_add_r, inject_Z_mult, (inject_two_power base BASE) in S by lia.
+        rewrite (Qmult_comm (2 ^ base) (Int (2 ^ 127))). exact S.
       + split; [exact R1|]. change (Int 1) with 1 in R2. fold (u A) in R2. fold (eta A) in R2. set (b := 2 ^ base) in *. clearbody b.
         setoid_replace (u A * (b * Qabs (X n d)) + b * eta A) with (b * (1 * u A * Qabs (X n d) + eta A)) by ring. apply Qmult_le_l; [exact B|exact R2].
   Qed.
@@ -137,7 +141,8 @@ End Read.
 
 (* The first layer. *)
 Section First.
-  Variables (A : arithmetic) (base : Z) (P : problem) (L : list flip) (first : layer Z) (X H : rows) (large : Z -> Z) (magnitudes : Z -> Z -> option (list (Z * Z))).
+  Variables (A : arithmetic) (base : Z) (P : problem) (L : list flip) (first : layer Z) (X H : rows) (large : Z -> Z) (magnitudes : Z -> Z ->
+    option (list (Z * Z))).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis BASE : (0 <= base)%Z.
   Hypothesis ADDITIONS : additions P L (fun n d => negb (is_zero (X n d))).
@@ -150,37 +155,46 @@ Section First.
   Hypothesis MAGNITUDES : forall width m b, magnitudes width m = Some b -> forall j, In j (ids width) ->
     Int (Z.abs (bias first m j)) + mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) <= Int (snd (at_unit width b j)).
 
-  Lemma mass_le m g g' k : (forall t e i, In t (terms first) -> In e (operator t m) -> In i (ids (inputs first)) -> g (fst e) i <= g' (fst e) i) -> mass_of m g k <= mass_of m g' k.
+  Lemma mass_le m g g' k : (forall t e i, In t (terms first) -> In e (operator t m) -> In i (ids (inputs first)) -> g (fst e) i <= g' (fst e) i) ->
+    mass_of m g k <= mass_of m g' k.
   Proof.
-    intros LE. apply sum_le. intros t It. apply sum_le. intros e Ie. rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
+    intros LE. apply sum_le. intros t It. apply sum_le. intros e Ie. rewrite !(Qmult_comm (Int (Z.abs (snd e)))).
+    apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
     apply sum_le. intros i Ii. apply Qmult_le_compat_r; [exact (LE t e i It Ie Ii)|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
   Qed.
 
   Lemma mass_linear m g c d k : mass_of m (fun n i => c * g n i + d) k == c * mass_of m g k + d * mass_of m (fun _ _ => 1) k.
   Proof.
     unfold mass_of. rewrite <- !sum_times, <- sum_add. apply sum_eq. intros t _. rewrite <- !sum_times, <- sum_add. apply sum_eq. intros e _.
-    transitivity (Int (Z.abs (snd e)) * (c * sum (ids (inputs first)) (fun i => g (fst e) i * Int (Z.abs (k t i))) + d * sum (ids (inputs first)) (fun i => 1 * Int (Z.abs (k t i))))); [|ring].
+    transitivity (Int (Z.abs (snd e)) * (c * sum (ids (inputs first)) (fun i => g (fst e) i * Int (Z.abs (k t i))) + d * sum (ids (inputs first))
+      (fun i => 1 * Int (Z.abs (k t i))))); [|ring].
     apply Qmult_comp; [reflexivity|]. rewrite <- !sum_times, <- sum_add. apply sum_eq. intros i _. ring.
   Qed.
 
   Lemma signed_mass m k : Qabs (sum (terms first) (fun t => sum (operator t m) (fun e => Int (snd e) *
       sum (ids (inputs first)) (fun i => 2 ^ base * (H (fst e) i - X (fst e) i) * Int (k t i))))) <= mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) k.
   Proof.
-    pose proof (two_power_pos base) as B. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros t _. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros e _. rewrite Qabs_Qmult, abs_inject.
-    rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros i _.
+    pose proof (two_power_pos base) as B. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros t _. eapply Qle_trans; [apply sum_abs|]. apply sum_le.
+    intros e _. rewrite Qabs_Qmult, abs_inject.
+    rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
+    eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros i _.
     rewrite !Qabs_Qmult, abs_inject, (Qabs_pos (2 ^ base)) by (apply Qlt_le_weak; exact B). apply Qle_refl.
   Qed.
 
   Lemma receive_first_spec w width m r :
-    receive_first A base P (present (attributes P) (inputs first)) large magnitudes first (heaviest first width w) width m = Some r -> receives first base m width H X r.
+    receive_first A base P (present (attributes P) (inputs first)) large magnitudes first (heaviest first width w) width m = Some r ->
+      receives first base m width H X r.
   Proof.
-    intros R. unfold receive_first in R. destruct (magnitudes width m) as [b|] eqn:M; [|discriminate]. destruct (Z.leb (2 ^ base) (large m) && _) eqn:FI; [|discriminate].
-    injection R as <-. apply andb_prop in FI as [F1 F2]. apply Z.leb_le in F1. apply Z.ltb_lt in F2. pose proof (MAGNITUDES width m b M) as MG. clear M MAGNITUDES.
+    intros R. unfold receive_first in R. destruct (magnitudes width m) as [b|] eqn:M; [|discriminate].
+    destruct (Z.leb (2 ^ base) (large m) && _) eqn:FI; [|discriminate].
+    injection R as <-. apply andb_prop in FI as [F1 F2]. apply Z.leb_le in F1. apply Z.ltb_lt in F2. pose proof (MAGNITUDES width m b M) as MG.
+    clear M MAGNITUDES.
     pose proof (two_power_pos base) as B. pose proof (read_nonneg A base PRECISION) as [PN LN].
     set (factors := if reads_exactly A then 0%Z else _). set (x := part_read A) in *. set (lost := lost_read A base) in *.
     assert (forall t e i, In t (terms first) -> In e (operator t m) -> In i (ids (inputs first)) ->
       (X (fst e) i == 0 -> H (fst e) i == 0) /\ 2 ^ base * Qabs (H (fst e) i - X (fst e) i) <= x * (2 ^ base * Qabs (X (fst e) i)) + lost) as NEAR.
-    { intros t e i It Ie Ii. apply (read_near A base BASE X H (fst e) i READ). eapply Qle_lt_trans; [exact (LARGE m t e i It Ie Ii)|rewrite <- Zlt_Qlt; exact F2]. }
+    { intros t e i It Ie Ii. apply (read_near A base BASE X H (fst e) i READ).
+      eapply Qle_lt_trans; [exact (LARGE m t e i It Ie Ii)|rewrite <- Zlt_Qlt; exact F2]. }
     assert (forall j, In j (ids width) -> lost * mass_of m (fun _ _ => 1) (fun t i => weight t i j) <= lost * Int factors) as LOST.
     { intros j Ij. unfold lost, lost_read, factors. destruct (reads_exactly A) eqn:RE; [apply Qle_lteq; right; ring|]. fold (lost_read A base).
       rewrite !(Qmult_comm (2 ^ base * eta A)). apply Qmult_le_compat_r; [|unfold lost, lost_read in LN; rewrite RE in LN; exact LN].
@@ -193,13 +207,17 @@ Section First.
       Int (misread A base (snd (at_unit width b j)) factors)) as WRONG.
     { intros j Ij. eapply Qle_trans; [|apply (misread_spec A base PRECISION BASE)]. fold x lost.
       eapply Qle_trans; [apply (mass_le m _ (fun n i => x * (2 ^ base * Qabs (X n i)) + lost)); intros t e i It Ie Ii; apply (NEAR t e i It Ie Ii)|].
-      rewrite mass_linear. specialize (MG j Ij). specialize (LOST j Ij). assert (0 <= Int (Z.abs (bias first m j))) as BN by (change 0 with (Int 0); rewrite <- Zle_Qle; lia).
-      set (mass := mass_of m _ _) in *. set (top := Int (snd (at_unit width b j))) in *. assert (x * mass <= x * top) by (clear - MG BN PN; nra). clear - LOST H0. lra. }
+      rewrite mass_linear. specialize (MG j Ij). specialize (LOST j Ij).
+      assert (0 <= Int (Z.abs (bias first m j))) as BN by (change 0 with (Int 0); rewrite <- Zle_Qle; lia).
+      set (mass := mass_of m _ _) in *. set (top := Int (snd (at_unit width b j))) in *. assert (x * mass <= x * top) by (clear - MG BN PN; nra).
+      clear - LOST H0. lra. }
     assert (0 <= Int (large m)) as LM by (change 0 with (Int 0); rewrite <- Zle_Qle; assert (0 < 2 ^ base)%Z by (apply Z.pow_pos_nonneg; lia); lia).
     pose proof (misread_spec A base PRECISION BASE (large m) 1) as ML. fold x lost in ML. change (Int 1) with 1 in ML.
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited between].
-    - assert (forall ts, (forall t, In t ts -> In t (terms first)) -> Forall2 (fun t c => (Z.of_nat (length (filter (seen_by H m t) (ids (inputs first)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
-        (map (fun t => (seen_attributes P (present (attributes P) (inputs first)) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C; [|exact (C _ (fun t It => It))].
+    - assert (forall ts, (forall t, In t ts -> In t (terms first)) ->
+        Forall2 (fun t c => (Z.of_nat (length (filter (seen_by H m t) (ids (inputs first)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
+        (map (fun t => (seen_attributes P (present (attributes P) (inputs first)) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C;
+          [|exact (C _ (fun t It => It))].
       induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It]. cbn [fst snd]. split; [|reflexivity].
       etransitivity; [|apply (seen_attributes_spec P L _ _ _ ADDITIONS)]. apply inj_le. apply filter_mono. intros i Ii E. unfold seen_by in E.
       apply existsb_exists in E as (e & Ie & E). apply existsb_exists. exists e. split; [exact Ie|]. destruct (is_zero (X (fst e) i)) eqn:Z; [|reflexivity].
@@ -207,22 +225,28 @@ Section First.
     - rewrite Zle_Qle, inject_Z_plus. rewrite Zle_Qle in F1. assert (0 <= x * Int (large m)) by (apply Qmult_le_0_compat; assumption). clear - ML LN F1 H0. lra.
     - intros t e i It Ie Ii. destruct (NEAR t e i It Ie Ii) as [_ N]. pose proof (LARGE m t e i It Ie Ii) as LA. rewrite inject_Z_plus.
       assert (2 ^ base * Qabs (H (fst e) i) <= 2 ^ base * Qabs (X (fst e) i) + 2 ^ base * Qabs (H (fst e) i - X (fst e) i)) as TR.
-      { rewrite <- Qmult_plus_distr_r. apply Qmult_le_l; [exact B|]. setoid_replace (H (fst e) i) with (X (fst e) i + (H (fst e) i - X (fst e) i)) at 1 by ring. apply Qabs_triangle. }
+      { rewrite <- Qmult_plus_distr_r. apply Qmult_le_l; [exact B|].
+        setoid_replace (H (fst e) i) with (X (fst e) i + (H (fst e) i - X (fst e) i)) at 1 by ring. apply Qabs_triangle. }
       set (a := 2 ^ base * Qabs (X (fst e) i)) in *. set (d := 2 ^ base * Qabs (H (fst e) i - X (fst e) i)) in *. clearbody a d.
       assert (x * a <= x * Int (large m)) by (clear - LA PN; nra). clear - TR N LA ML H0. lra.
     - intros j Ij. rewrite inject_Z_plus. specialize (MG j Ij). specialize (WRONG j Ij).
       assert (mass_of m (fun n i => 2 ^ base * Qabs (H n i)) (fun t i => weight t i j) <=
-        mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) + mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) (fun t i => weight t i j)) as TR.
+        mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) + mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i))
+          (fun t i => weight t i j)) as TR.
       { unfold mass_of. rewrite <- sum_add. apply sum_le. intros t _. rewrite <- sum_add. apply sum_le. intros e _. rewrite <- Qmult_plus_distr_r.
-        rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- sum_add. apply sum_le. intros i _. rewrite <- Qmult_plus_distr_l.
+        rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- sum_add.
+        apply sum_le. intros i _. rewrite <- Qmult_plus_distr_l.
         apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- Qmult_plus_distr_r. apply Qmult_le_l; [exact B|].
         setoid_replace (H (fst e) i) with (X (fst e) i + (H (fst e) i - X (fst e) i)) at 1 by ring. apply Qabs_triangle. }
       unfold mass_of at 1 in TR. clear - MG WRONG TR. lra.
     - split; [intros j Ij; eapply Qle_trans; [apply (signed_mass m (fun t i => weight t i j))|]; exact (WRONG j Ij)|].
-      intros j other Ij Io. eapply Qle_trans; [apply (signed_mass m (fun t i => weight t i j - weight t i other)%Z)|]. rewrite inject_Z_plus. eapply Qle_trans; [|apply Qplus_le_compat; [exact (WRONG j Ij)|exact (WRONG other Io)]].
+      intros j other Ij Io. eapply Qle_trans; [apply (signed_mass m (fun t i => weight t i j - weight t i other)%Z)|]. rewrite inject_Z_plus.
+      eapply Qle_trans; [|apply Qplus_le_compat; [exact (WRONG j Ij)|exact (WRONG other Io)]].
       unfold mass_of. rewrite <- sum_add. apply sum_le. intros t _. rewrite <- sum_add. apply sum_le. intros e _. rewrite <- Qmult_plus_distr_r.
-      rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- sum_add. apply sum_le. intros i _. rewrite <- Qmult_plus_distr_r, <- inject_Z_plus.
-      rewrite !(Qmult_comm (2 ^ base * _)). apply Qmult_le_compat_r; [rewrite <- Zle_Qle; lia|]. apply Qmult_le_0_compat; [apply Qlt_le_weak; exact B|apply Qabs_nonneg].
+      rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- sum_add.
+      apply sum_le. intros i _. rewrite <- Qmult_plus_distr_r, <- inject_Z_plus.
+      rewrite !(Qmult_comm (2 ^ base * _)). apply Qmult_le_compat_r; [rewrite <- Zle_Qle; lia|].
+      apply Qmult_le_0_compat; [apply Qlt_le_weak; exact B|apply Qabs_nonneg].
   Qed.
 End First.
 
@@ -241,7 +265,8 @@ Section Later.
     match goal with |- context [summed_errors l ?l0 _] => set (sums := l0) end.
     assert (forall k : term Z -> Z -> Z, Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
       sum (ids (inputs l)) (fun i => 2 ^ s * (h (fst e) i - y (fst e) i) * Int (k t i))))) <= Int (summed_errors l sums k)) as SUMMED.
-    { intros k. unfold summed_errors, sums. eapply Qle_trans; [apply sum_abs|]. rewrite map_map. cbn [fst snd]. rewrite zsum_map. cbn [fst snd]. rewrite sum_inject. apply sum_le. intros t It.
+    { intros k. unfold summed_errors, sums. eapply Qle_trans; [apply sum_abs|]. rewrite map_map. cbn [fst snd]. rewrite zsum_map. cbn [fst snd].
+      rewrite sum_inject. apply sum_le. intros t It.
       rewrite zsum_combine_map. cbn [fst snd].
       rewrite (regroup (ids (inputs l)) (map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m)) (fun p i => snd (passed p i)) (fun i => Z.abs (k t i))).
       rewrite zsum_map, sum_inject. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros e Ie. cbn [fst snd]. rewrite inject_Z_mult, Qabs_Qmult, abs_inject, (Qmult_comm (Int (Z.abs (snd e)))), (Qmult_comm (Int (Z.abs (snd e)))).
@@ -260,7 +285,8 @@ Section Later.
       etransitivity; [|apply (greatest_in _ _ _ _ (in_map (fun t => (t, map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m))) _ _ It))]. cbn [snd].
       etransitivity; [|apply (greatest_in _ _ _ _ (in_map (fun e => (Z.abs (snd e), get known (fst e))) _ _ Ie))]. cbn [snd].
       apply (greatest_in (ids (inputs l)) 0%Z (fun i => fst (passed (get known (fst e)) i)) i Ii).
-    - intros j _. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. unfold sums. rewrite map_map. cbn [fst snd]. rewrite zsum_map. cbn [fst snd]. rewrite sum_inject. apply sum_le. intros t It.
+    - intros j _. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. unfold sums. rewrite map_map. cbn [fst snd]. rewrite zsum_map.
+      cbn [fst snd]. rewrite sum_inject. apply sum_le. intros t It.
       rewrite zsum_combine_map. cbn [fst snd].
       rewrite (regroup (ids (inputs l)) (map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m)) (fun p i => fst (passed p i)) (fun i => Z.abs (weight t i j))).
       rewrite zsum_map, sum_inject. apply sum_le. intros e Ie. cbn [fst snd]. rewrite inject_Z_mult, (Qmult_comm (Int (Z.abs (snd e)))), (Qmult_comm (Int (Z.abs (snd e)))).

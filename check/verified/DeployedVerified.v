@@ -1,6 +1,7 @@
 (* What is accepted of the network as it runs is true of every execution. *)
 From Coq Require Import ZArith QArith Qabs Qpower List Bool Lia Lqa.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Leaf Sound Floats Menus Divided DividedSound Widen Categories Roundings RoundedRow Deployed ComputedRow DeployedRows DeployedSound.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Leaf Sound Floats Menus Divided DividedSound Widen Categories Roundings RoundedRow
+  Deployed ComputedRow DeployedRows DeployedSound.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -61,22 +62,28 @@ Section Judged.
     forall m j, zvalue (change net) (reading (flipped (attributes P) F)) m j = zvalue net V m j.
   Definition reads_as (V : zrows) (X : rows) : Prop := forall n i, (Int (V n i) == 2 ^ base * X n i)%Q.
   Definition stand_for (F : list flip) (V : zrows) (X : rows) : Prop :=
-    admissible P F /\ apart excluding F /\ same_values F V /\ reads_as V X /\ (forall n i, 0 <= V n i <= 2 ^ base) /\ exists L, additions P0 L (fun n i => negb (Z.eqb (V n i) 0)).
+    admissible P F /\ apart excluding F /\ same_values F V /\ reads_as V X /\ (forall n i, 0 <= V n i <= 2 ^ base) /\
+      exists L, additions P0 L (fun n i => negb (Z.eqb (V n i) 0)).
   Hypothesis MADE : forall X, made X -> exists F V, stand_for F V X.
   Hypothesis MAKES : forall F, admissible P F -> apart excluding F -> exists V X, stand_for F V X /\ made X /\ forall n i, V n i <> 0 -> after F n i = true.
   Hypothesis START : forall F, admissible P F -> exists V, same_values [] V /\ reads_as V X0.
 
   Definition table_of (P' : problem) (v w : view) (first : layer Z) : table summing :=
-    all_sums A base (within_view change v) (receive_first A base P' (present (attributes P') (inputs first)) (fun _ => 2 ^ base) (within_view change w [absolute first])) z s classes.
+    all_sums A base (within_view change v) (receive_first A base P' (present (attributes P') (inputs first)) (fun _ => 2 ^ base)
+      (within_view change w [absolute first])) z s classes.
 
   Lemma prepared_parts : exists first q, arithmetic_of d = A /\ prepare (change z) classes = Some (exactly d) /\ ends z first /\
     (exists width, prepare (change [absolute first]) width = Some q) /\ 2 <= precision A /\ 1 <= entry_error A /\ 0 <= base /\ not_below_0 s = true /\
     errors d = table_of P0 (root (exactly d)) (root q) first /\
-    errors_on d = (fun F => table_of (only P0 (after F)) (view_of (exactly d) (only P (flipped (attributes P) F))) (view_of q (only P (flipped (attributes P) F))) first).
+    errors_on d = (fun F => table_of (only P0 (after F)) (view_of (exactly d) (only P (flipped (attributes P) F))) (view_of q (only P (flipped
+      (attributes P) F))) first).
   Proof.
-    unfold deployed_by in PREPARED. destruct (sane A base s) eqn:C; [|discriminate]. unfold sane in C. apply andb_prop in C as [C C3]. apply andb_prop in C as [C C4]. apply andb_prop in C as [C1 C2].
-    apply Z.leb_le in C1, C2, C4. destruct (bottom z classes) as [[first width]|] eqn:B; [|discriminate]. destruct (prepare (change z) classes) as [p|] eqn:HP; [|discriminate].
-    destruct (prepare (change [absolute first]) width) as [q|] eqn:HQ; [|discriminate]. injection PREPARED as <-. exists first, q. cbn [arithmetic_of exactly errors errors_on].
+    unfold deployed_by in PREPARED. destruct (sane A base s) eqn:C; [|discriminate]. unfold sane in C. apply andb_prop in C as [C C3].
+    apply andb_prop in C as [C C4]. apply andb_prop in C as [C1 C2].
+    apply Z.leb_le in C1, C2, C4. destruct (bottom z classes) as [[first width]|] eqn:B; [|discriminate].
+    destruct (prepare (change z) classes) as [p|] eqn:HP; [|discriminate].
+    destruct (prepare (change [absolute first]) width) as [q|] eqn:HQ; [|discriminate]. injection PREPARED as <-. exists first, q.
+    cbn [arithmetic_of exactly errors errors_on].
     pose proof (bottom_ends _ _ _ _ B). repeat (split; [solve [eauto]|]). split; reflexivity.
   Qed.
 
@@ -87,31 +94,43 @@ Section Judged.
     2 <= precision A -> 1 <= entry_error A -> 0 <= base -> not_below_0 s = true ->
     get (table_of P0' (view_of (exactly d) P') (view_of q P') first) t = Some x ->
     execution A (rational bits) X W -> 0 <= y < classes -> 0 <= other < classes ->
-    pair_error A x y other < zvalue (change z) (reading (flipped (attributes P) F)) t y - zvalue (change z) (reading (flipped (attributes P) F)) t other -> (W t other < W t y)%Q.
+    pair_error A x y other < zvalue (change z) (reading (flipped (attributes P) F)) t y - zvalue (change z) (reading (flipped (attributes P) F)) t other ->
+      (W t other < W t y)%Q.
   Proof.
     intros (_ & _ & SAME & READ & UNIT & _) CP AD EF ADD EN SO SQ PR ER BA NN G EX Hy Ho M. pose proof (integers_at_scaled base s bits z INTEGERS) as SC.
-    assert (forall top net s' qn, z = top ++ net -> net <> [] -> scaled_at base s' qn net -> forall n i, (Int (zvalue (change net) (reading (flipped (attributes P) F)) n i) == 2 ^ shift_of base s' * preactivation qn X n i)%Q) as VALUE.
+    assert (forall top net s' qn, z = top ++ net -> net <> [] -> scaled_at base s' qn net ->
+      forall n i, (Int (zvalue (change net) (reading (flipped (attributes P) F)) n i) == 2 ^ shift_of base s' * preactivation qn X n i)%Q) as VALUE.
     { intros top net s' qn EZ NE SC' n i. destruct (scaled_at_scaled base s' qn net SC') as (c & E & S). rewrite (SAME first net EN), <- E.
       - exact (scaled_value (2 ^ base) c qn net V X (two_power_pos base) READ S n i).
-      - left. clear - EN EZ NE. subst z. induction top as [|l top IH]; [exact EN|]. cbn [app ends] in EN. destruct (top ++ net) eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|exact (IH EN)]. }
+      - left. clear - EN EZ NE. subst z. induction top as [|l top IH]; [exact EN|]. cbn [app ends] in EN.
+        destruct (top ++ net) eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|exact (IH EN)]. }
     assert (z <> []) as NZ by (intros E; rewrite E in EN; destruct EN).
-    apply (margin_near A base (within_view change (view_of (exactly d) P')) (receive_first A base P0' (present (attributes P0') (inputs first)) (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first])) z X
-      PR ER BA) with (s := s) (qn := rational bits) (classes := classes) (V := W) (t := t) (x := x) (y := y) (other := other); auto; [| |apply ids_in; exact Hy|apply ids_in; exact Ho|].
+    apply (margin_near A base (within_view change (view_of (exactly d) P')) (receive_first A base P0' (present (attributes P0') (inputs first))
+      (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first])) z X
+      PR ER BA) with (s := s) (qn := rational bits) (classes := classes) (V := W) (t := t) (x := x) (y := y) (other := other); auto; [| |apply ids_in;
+        exact Hy|apply ids_in; exact Ho|].
     - intros top l below s' qs n b i EZ NE SC' WI Ii. change (l :: below) with ([l] ++ below) in EZ. rewrite app_assoc in EZ.
-      pose proof (within_holds change (change z) classes P excluding reading (exactly d) P' F' below (inputs l) n b SO CP AD (fun f => ENDS _ below f EZ NE) WI) as IV. rewrite EF in IV.
+      pose proof (within_holds change (change z) classes P excluding reading (exactly d) P' F' below (inputs l) n b SO CP AD
+        (fun f => ENDS _ below f EZ NE) WI) as IV. rewrite EF in IV.
       apply at_unit_spec with (j := i) in IV; [|exact Ii]. rewrite <- (VALUE _ below s' qs EZ NE SC'), <- !Zle_Qle. exact IV.
     - intros first' H w width' m r EN' EXH RF. assert (first' = first) as ->.
       { clear - EN EN'. induction z as [|l below IH]; [destruct EN|]. cbn [ends] in *. destruct below; [congruence|auto]. }
       pose proof (two_power_pos base) as B. assert (forall n i, 2 ^ base * Qabs (X n i) == Int (V n i))%Q as SIZE.
       { intros n i. transitivity (Qabs (2 ^ base * X n i)); [rewrite Qabs_Qmult, (Qabs_pos (2 ^ base)) by (apply Qlt_le_weak; exact B); reflexivity|].
         rewrite <- (READ n i). apply Qabs_pos. change 0%Q with (Int 0). rewrite <- Zle_Qle. apply UNIT. }
-      apply (receive_first_spec A base P0' L first X H (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first]) PR BA) with (w := w); [|exact EXH| | |exact RF].
-      + destruct ADD as (A1 & A2 & A3). split; [exact A1|]. split; [exact A2|]. intros n i N. apply A3. apply negb_true_iff, Z.eqb_neq. intros E. apply negb_true_iff in N.
-        assert (is_zero (X n i) = true); [|congruence]. apply is_zero_spec. apply (Qmult_inj_l _ _ (2 ^ base)); [intros C; rewrite C in B; discriminate B|]. rewrite <- (READ n i), E. ring.
+      apply (receive_first_spec A base P0' L first X H (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first]) PR BA) with (w := w);
+        [|exact EXH| | |exact RF].
+      + destruct ADD as (A1 & A2 & A3). split; [exact A1|]. split; [exact A2|]. intros n i N. apply A3. apply negb_true_iff, Z.eqb_neq. intros E.
+        apply negb_true_iff in N.
+        assert (is_zero (X n i) = true); [|congruence]. apply is_zero_spec. apply (Qmult_inj_l _ _ (2 ^ base)); [intros C; rewrite C in B; discriminate B|].
+        rewrite <- (READ n i), E. ring.
       + intros _ t' e i _ _ _. rewrite SIZE, <- Zle_Qle. apply UNIT.
-      + intros width'' m' b WI j Ij. pose proof (within_holds change _ width P excluding reading q P' F' [absolute first] width'' m' b SQ CP AD (fun _ e => e) WI) as IV. rewrite EF in IV.
-        destruct (at_unit_spec _ _ _ j IV Ij) as [_ IB]. rewrite (SAME first [absolute first] EN (or_intror eq_refl)) in IB. rewrite Zle_Qle in IB. eapply Qle_trans; [|exact IB].
-        cbn [zvalue absolute terms inputs bias]. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right. unfold mass_of. rewrite zsum_map, sum_inject.
+      + intros width'' m' b WI j Ij. pose proof (within_holds change _ width P excluding reading q P' F' [absolute first] width'' m' b SQ CP AD
+          (fun _ e => e) WI) as IV. rewrite EF in IV.
+        destruct (at_unit_spec _ _ _ j IV Ij) as [_ IB]. rewrite (SAME first [absolute first] EN (or_intror eq_refl)) in IB. rewrite Zle_Qle in IB.
+        eapply Qle_trans; [|exact IB].
+        cbn [zvalue absolute terms inputs bias]. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right. unfold mass_of.
+        rewrite zsum_map, sum_inject.
         apply sum_eq. intros t' _. cbn [operator weight]. rewrite zsum_map, sum_inject. apply sum_eq. intros e _. cbn [fst snd]. rewrite inject_Z_mult.
         apply Qmult_comp; [reflexivity|]. rewrite sum_inject. apply sum_eq. intros i _. rewrite inject_Z_mult, SIZE. reflexivity.
     - rewrite Zlt_Qlt in M. unfold Z.sub in M. rewrite inject_Z_plus, inject_Z_opp, !(VALUE [] z s (rational bits) eq_refl NZ SC) in M.
@@ -127,23 +146,29 @@ Section Judged.
     | None => True
     end.
   Proof.
-    intros HL. destruct prepared_parts as (first & q & HA & HP & EN & (width & HQ) & PR & ER & BA & NN & E1 & E2). pose proof (SOUND _ _ _ HP) as SO. pose proof (SOUND _ _ _ HQ) as SQ.
+    intros HL. destruct prepared_parts as (first & q & HA & HP & EN & (width & HQ) & PR & ER & BA & NN & E1 & E2). pose proof (SOUND _ _ _ HP) as SO.
+    pose proof (SOUND _ _ _ HQ) as SQ.
     pose proof (all_lines_sound (change z) P classes excluding reading (exactly d) SO lines no_bounds whole (no_bounds_sound (change z) reading P) HL) as WS.
-    assert (errors d = table_of P0 (view_of (exactly d) P) (view_of q P) first) as E3 by (rewrite E1, (same_root _ _ _ _ _ _ SO), (same_root _ _ _ _ _ _ SQ); reflexivity).
+    assert (errors d = table_of P0 (view_of (exactly d) P) (view_of q P) first) as E3 by (rewrite E1, (same_root _ _ _ _ _ _ SO), (same_root _ _ _ _ _ _ SQ);
+      reflexivity).
     destruct c as [scale trees|other F]; cbn [judge_deployed].
     - destruct (get (errors d) t) as [x|] eqn:G; [|exact I]. destruct (_ && _) eqn:C; [|exact I]. apply andb_prop in C as [C HT]. apply andb_prop in C as [C Hy2].
       apply andb_prop in C as [Hs Hy1]. rewrite (same_classes _ _ _ _ _ _ SO) in *. apply Z.ltb_lt in Hs, Hy2. apply Z.leb_le in Hy1. rewrite forallb_forall in HT.
       intros X W MX EX other Ho D. destruct (MADE X MX) as (F & V & ST). pose proof ST as (AD & AP & _ & _ & _ & L & ADD).
       specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [E|_]; [contradiction|]. cbn [orb] in HT.
       destruct (List.find _ trees) as [e|]; [|discriminate]. rewrite HA, (same_root _ _ _ _ _ _ SO) in HT.
-      pose proof (tree_above_sound (change z) classes P excluding reading (exactly d) SO _ (snd e) P [] no_signs F whole _ eq_refl AD AP (fun _ (e : False) => match e with end) (no_signs_obeyed (change z) _) (WS F AD) HT) as T.
+      pose proof (tree_above_sound (change z) classes P excluding reading (exactly d) SO _ (snd e) P [] no_signs F whole _ eq_refl AD AP (fun _
+        (e : False) => match e with end) (no_signs_obeyed (change z) _) (WS F AD) HT) as T.
       rewrite (margin_value (change z) classes P excluding reading (exactly d) SO) in T by (first [apply ids_in; lia|assumption]).
-      rewrite E3 in G. apply (margin_holds P F F V X W L P0 x t y other first width q ST eq_refl AD eq_refl ADD EN SO SQ PR ER BA NN G EX); [lia|exact Ho|]. nia.
-    - destruct (_ && _) eqn:C; [|exact I]. apply andb_prop in C as [C HP']. apply andb_prop in C as [C HD]. apply andb_prop in C as [HF HR]. apply is_admissible_spec in HF. apply negb_true_iff, Z.eqb_neq in HD.
+      rewrite E3 in G. apply (margin_holds P F F V X W L P0 x t y other first width q ST eq_refl AD eq_refl ADD EN SO SQ PR ER BA NN G EX); [lia|exact Ho|].
+      nia.
+    - destruct (_ && _) eqn:C; [|exact I]. apply andb_prop in C as [C HP']. apply andb_prop in C as [C HD]. apply andb_prop in C as [HF HR].
+      apply is_admissible_spec in HF. apply negb_true_iff, Z.eqb_neq in HD.
       apply (are_apart_spec (change z) classes P excluding reading (exactly d) SO) in HR.
       destruct (logit_of _ y) as [a|] eqn:Ea; [|exact I]. destruct (logit_of _ other) as [b|] eqn:Eb; [|exact I].
       destruct (exceeds d (get (errors d) t) other y (b - a) || _) eqn:X; [|exact I].
-      apply (logit_of_spec (change z) classes P excluding reading (exactly d) SO) in Ea as [Hy ->]. apply (logit_of_spec (change z) classes P excluding reading (exactly d) SO) in Eb as [Ho ->].
+      apply (logit_of_spec (change z) classes P excluding reading (exactly d) SO) in Ea as [Hy ->].
+      apply (logit_of_spec (change z) classes P excluding reading (exactly d) SO) in Eb as [Ho ->].
       split.
       + destruct (MAKES F HF HR) as (V & X1 & ST & MX & AF). pose proof ST as (_ & _ & _ & _ & _ & L & ADD).
         exists X1, other. split; [exact MX|]. split; [exact Ho|]. split; [exact HD|]. intros W EX. unfold exceeds in X. rewrite HA in X.
@@ -151,9 +176,12 @@ Section Judged.
         * destruct (get (errors d) t) as [x|] eqn:G; [|discriminate]. apply Z.ltb_lt in X. rewrite E3 in G.
           exact (margin_holds P F F V X1 W L P0 x t other y first width q ST eq_refl HF eq_refl ADD EN SO SQ PR ER BA NN G EX Ho Hy X).
         * rewrite E2 in X. cbv beta in X. destruct (get (table_of (only P0 (after F)) _ _ first) t) as [x|] eqn:G; [|discriminate]. apply Z.ltb_lt in X.
-          apply (margin_holds (only P (flipped (attributes P) F)) [] F V X1 W [] (only P0 (after F)) x t other y first width q ST eq_refl (only_admissible _ _) eq_refl); auto.
-          split; [unfold pos, size; cbn; lia|]. split; [intros n; unfold pos, size; cbn; lia|]. intros n i B. left. cbn [only attributes]. apply AF. apply negb_true_iff, Z.eqb_neq in B. exact B.
-      + intros ->. cbn [negb orb] in HP'. destruct (START F HF) as (V & SAME & READ). destruct (integers_scaled base _ bits z (integers_at_of base s bits z INTEGERS)) as (k & _ & SC).
+          apply (margin_holds (only P (flipped (attributes P) F)) [] F V X1 W [] (only P0 (after F)) x t other y first width q ST eq_refl
+            (only_admissible _ _) eq_refl); auto.
+          split; [unfold pos, size; cbn; lia|]. split; [intros n; unfold pos, size; cbn; lia|]. intros n i B. left. cbn [only attributes]. apply AF.
+          apply negb_true_iff, Z.eqb_neq in B. exact B.
+      + intros ->. cbn [negb orb] in HP'. destruct (START F HF) as (V & SAME & READ).
+        destruct (integers_scaled base _ bits z (integers_at_of base s bits z INTEGERS)) as (k & _ & SC).
         apply (is_predicted_spec (change z) P classes excluding reading (exactly d) SO) in HP' as [Hy' H]. split; [exact Hy'|]. intros o Ho' D.
         pose proof (SAME first z EN (or_introl EN) t) as VA. change (flipped (attributes P) []) with (attributes P) in VA.
         destruct (H o Ho' D) as [LT|[E LT]]; [left|right; split; [|exact LT]]; rewrite !VA in *.
@@ -164,7 +192,8 @@ End Judged.
 
 Lemma ends_suffix top net first : ends (top ++ net) first -> net <> [] -> ends net first.
 Proof.
-  intros EN NE. induction top as [|l top IH]; [exact EN|]. cbn [app ends] in EN. destruct (top ++ net) eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|exact (IH EN)].
+  intros EN NE. induction top as [|l top IH]; [exact EN|]. cbn [app ends] in EN.
+  destruct (top ++ net) eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|exact (IH EN)].
 Qed.
 
 (* Where the checker's network is the one that runs. *)
@@ -189,11 +218,16 @@ Section Flipped.
     end.
   Proof.
     intros HL made.
-    assert (forall X n i, reading X n i <> 0 -> X n i = true) as HAS by (intros X n i N; destruct (X n i) eqn:E; [reflexivity|contradiction (N (MISSING X n i E))]).
-    assert (forall F, admissible P F -> stand_for as_it_is P P no_rivals reading base z F (reading (flipped (attributes P) F)) (read (flipped (attributes P) F))) as ST.
-    { intros F AD. split; [exact AD|]. split; [apply apart_none|]. split; [intros first net _ _ m j; reflexivity|]. split; [exact (READ _)|]. split; [exact (UNIT _)|].
-      exists F. destruct (flips_add P F AD) as (H1 & H2 & H3). split; [exact H1|]. split; [exact H2|]. intros n i N. apply H3, HAS. apply negb_true_iff, Z.eqb_neq in N. exact N. }
-    apply (judged prepare as_it_is P P (flipped (attributes P)) no_rivals reading made (read (attributes P)) A base s bits z classes d SOUND) with (lines := lines); auto.
+    assert (forall X n i, reading X n i <> 0 -> X n i = true) as HAS by (intros X n i N; destruct (X n i) eqn:E;
+      [reflexivity|contradiction (N (MISSING X n i E))]).
+    assert (forall F, admissible P F -> stand_for as_it_is P P no_rivals reading base z F (reading (flipped (attributes P) F)) (read (flipped
+      (attributes P) F))) as ST.
+    { intros F AD. split; [exact AD|]. split; [apply apart_none|]. split; [intros first net _ _ m j; reflexivity|]. split; [exact (READ _)|].
+      split; [exact (UNIT _)|].
+      exists F. destruct (flips_add P F AD) as (H1 & H2 & H3). split; [exact H1|]. split; [exact H2|]. intros n i N. apply H3, HAS.
+      apply negb_true_iff, Z.eqb_neq in N. exact N. }
+    apply (judged prepare as_it_is P P (flipped (attributes P)) no_rivals reading made (read (attributes P)) A base s bits z classes d SOUND) 
+      with (lines := lines); auto.
     - intros top net first -> NE EN. exact (ends_suffix top net first EN NE).
     - intros X (F & AD & ->). eauto.
     - intros F AD _. exists (reading (flipped (attributes P) F)), (read (flipped (attributes P) F)). split; [auto|]. split; [exists F; auto|]. apply HAS.
@@ -214,7 +248,8 @@ Theorem verified_deployed (A : arithmetic) (s : shifts) (bits z : network Z) (P 
   | None => True
   end.
 Proof.
-  intros INT HP HL. refine (judged_flips _ entries numbers A 0 s bits z P classes d (fun net top p => prepared_sound net top P no_rivals p) _ _ _ INT HP lines whole by_prediction t y c HL).
+  intros INT HP HL. refine (judged_flips _ entries numbers A 0 s bits z P classes d
+    (fun net top p => prepared_sound net top P no_rivals p) _ _ _ INT HP lines whole by_prediction t y c HL).
   - intros X n i E. unfold entries. rewrite E. reflexivity.
   - intros X n i. unfold entries. destruct (X n i); cbn; lia.
   - intros X n i. unfold entries, numbers. destruct (X n i); reflexivity.
@@ -238,7 +273,8 @@ Theorem verified_deployed_rows (A : arithmetic) (base : Z) (s : shifts) (bits z 
 Proof.
   intros INT SH HP HL shares. unfold prepare_deployed_rows in HP. destruct (Z.leb 0 (count P) && forallb _ _) eqn:SMALL; [|discriminate].
   apply andb_prop in SMALL as [C0 SMALL]. apply Z.leb_le in C0. rewrite forallb_forall in SMALL.
-  refine (judged_flips _ (divided sigma (count P)) (divided_by shares (count P)) A base s bits z P classes d (fun net top p => prepared_rows_sound net top P sigma p) _ _ _ INT HP lines whole by_prediction t y c HL).
+  refine (judged_flips _ (divided sigma (count P)) (divided_by shares (count P)) A base s bits z P classes d
+    (fun net top p => prepared_rows_sound net top P sigma p) _ _ _ INT HP lines whole by_prediction t y c HL).
   - intros X n i E. unfold divided. rewrite E. reflexivity.
   - intros X n i. unfold divided. set (k := Z.of_nat (length (filter (X n) (ids (count P))))).
     assert (0 <= sigma k <= 2 ^ base); [|destruct (X n i); cbn [bit]; lia].
@@ -262,7 +298,8 @@ Section Categorised.
 
   Lemma added_size F n : size (added_by F) <= size F /\ size (of_node n (added_by F)) <= size (of_node n F).
   Proof.
-    unfold size, of_node. induction F as [|f F [IH1 IH2]]; [cbn; lia|]. change (added_by (f :: F)) with ((match change (snd f) with Some (_, (_, Some c)) => [(fst f, c)] | _ => [] end) ++ added_by F).
+    unfold size, of_node. induction F as [|f F [IH1 IH2]]; [cbn; lia|].
+    change (added_by (f :: F)) with ((match change (snd f) with Some (_, (_, Some c)) => [(fst f, c)] | _ => [] end) ++ added_by F).
     destruct (change (snd f)) as [[g [o [c|]]]|]; cbn [app filter fst]; destruct (Z.eqb (fst f) n); cbn [length]; lia.
   Qed.
 
@@ -274,24 +311,28 @@ Section Categorised.
     - intros first' net EN' B m j.
       assert (first' = first) as -> by (clear - EN EN'; induction z as [|l below IH]; [destruct EN|]; cbn [ends] in *; destruct below; [congruence|auto]).
       assert (exists low w, bottom net 0 = Some (low, w) /\ inputs low = count P) as (low & w & B' & IN').
-      { destruct B as [B| ->]; [|exists (absolute first), 0; auto]. exists first. generalize 0. clear - B IN. induction net as [|l below IH]; intros top; [destruct B|]. cbn [ends bottom] in *.
+      { destruct B as [B| ->]; [|exists (absolute first), 0; auto]. exists first. generalize 0. clear - B IN.
+        induction net as [|l below IH]; intros top; [destruct B|]. cbn [ends bottom] in *.
         destruct below; [subst l; exists top; auto|exact (IH B (inputs l))]. }
       exact (widened_value P G SIZE F Y AD DE net 0 low w B' IN' m j).
     - intros n i. apply entries_numbers.
     - intros n i. unfold entries. destruct (Y n i); cbn; lia.
-    - exists (added_by F). destruct AD as (ND & PF & T & L). split; [pose proof (proj1 (added_size F 0)); change (total W) with (total P) in T; unfold pos; lia|]. split.
+    - exists (added_by F). destruct AD as (ND & PF & T & L).
+      split; [pose proof (proj1 (added_size F 0)); change (total W) with (total P) in T; unfold pos; lia|]. split.
       + intros n. pose proof (proj2 (added_size F n)) as N. destruct (of_node n F) as [|f rest] eqn:E; [unfold size in *; cbn [length] in N; unfold pos; lia|].
         assert (In f (of_node n F)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E'].
         apply Z.eqb_eq in E'. specialize (L f I). rewrite E', E in L. change (each W) with (each P) in L. unfold pos. lia.
       + intros n d B. unfold entries in B. destruct (Y n d) eqn:EY; [|discriminate B]. clear B. destruct (attributes P n d) eqn:EX; [left; reflexivity|right].
-        assert (0 <= d < count P) as Hd by (destruct (Z_le_gt_dec 0 d); [destruct (Z_lt_ge_dec d (count P)); [lia|]|]; exfalso; rewrite OUT in EY by lia; congruence).
+        assert (0 <= d < count P) as Hd by (destruct (Z_le_gt_dec 0 d); [destruct (Z_lt_ge_dec d (count P)); [lia|]|]; exfalso; rewrite OUT in EY by lia;
+          congruence).
         specialize (DE n d Hd). rewrite EY, EX in DE. cbn [bit] in DE.
         assert (0 < zsum F (fun f => if Z.eqb (fst f) n then entry P G f d else 0)) as POS by lia. clear - POS. unfold added_by.
         induction F as [|f F IH]; [discriminate POS|]. rewrite zsum_cons in POS. cbn [flat_map]. apply in_or_app.
         destruct (Z_lt_ge_dec 0 (zsum F (fun f => if Z.eqb (fst f) n then entry P G f d else 0))) as [H|H]; [right; apply IH; exact H|left]. clear IH.
         set (others := zsum F _) in *. clearbody others.
         destruct (Z.eqb_spec (fst f) n) as [En|]; [|lia]. unfold entry in POS. fold change in POS. destruct (change (snd f)) as [[g [o [c|]]]|]; [| |lia].
-        * left. rewrite En. f_equal. unfold is in POS. destruct (Z.eqb_spec c d); [assumption|]. destruct o as [x|]; [destruct (Z.eqb x d)|]; cbn [bit] in POS; lia.
+        * left. rewrite En. f_equal. unfold is in POS. destruct (Z.eqb_spec c d); [assumption|].
+          destruct o as [x|]; [destruct (Z.eqb x d)|]; cbn [bit] in POS; lia.
         * unfold is in POS. destruct o as [x|]; [destruct (Z.eqb x d)|]; cbn [bit] in POS; lia.
   Qed.
 
@@ -307,7 +348,8 @@ End Categorised.
 
 Lemma widen_ends change size top net first : net <> [] -> ends (widen change size (top ++ net)) first -> ends (widen change size net) first.
 Proof.
-  intros NE. induction top as [|l top IH]; [auto|]. cbn [app widen]. destruct (top ++ net) as [|l' rest] eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|].
+  intros NE. induction top as [|l top IH]; [auto|]. cbn [app widen].
+  destruct (top ++ net) as [|l' rest] eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|].
   intros EN. apply IH. clear - EN. cbn [ends] in EN. cbn [widen] in *. destruct rest; exact EN.
 Qed.
 
@@ -319,24 +361,30 @@ Theorem verified_deployed_categories (A : arithmetic) (s : shifts) (bits z : net
   all_lines (exactly d) no_bounds lines = Some whole ->
   match judge_deployed d W whole by_prediction t y c with
   | Some IsRobust => robust_run A (rational bits) (by_categories P G) classes t y
-  | Some IsBroken => broken_run A (rational bits) (by_categories P G) classes t y /\ (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)
+  | Some IsBroken => broken_run A (rational bits) (by_categories P G) classes t y /\
+      (by_prediction = true -> predicted (rational bits) (numbers (attributes P)) classes t y)
   | Some IsTied => False
   | None => True
   end.
 Proof.
   intros INT HP HL. unfold prepare_deployed_categories in HP. destruct (bottom z classes) as [[first w]|] eqn:B; [|discriminate].
-  destruct (fit_for_groups P G first) eqn:E; [|discriminate]. apply andb_prop in E as [E ONE]. apply andb_prop in E as [E1 E2]. apply Z.leb_le in E1. apply Z.eqb_eq in E2.
+  destruct (fit_for_groups P G first) eqn:E; [|discriminate]. apply andb_prop in E as [E ONE]. apply andb_prop in E as [E1 E2]. apply Z.leb_le in E1.
+  apply Z.eqb_eq in E2.
   destruct (widened P G) as [W' change] eqn:EW. destruct (deployed_by _ _ _ _ _ _ _ _ _ _) as [d'|] eqn:ED; [|discriminate]. injection HP as -> ->.
-  assert (W = fst (widened P G)) as W1 by (rewrite EW; reflexivity). assert (change = snd (widened P G)) as W2 by (rewrite EW; reflexivity). subst W change. clear EW.
+  assert (W = fst (widened P G)) as W1 by (rewrite EW; reflexivity). assert (change = snd (widened P G)) as W2 by (rewrite EW; reflexivity). subst W change.
+  clear EW.
   assert (exists first, ends z first /\ inputs first = count P) as EX by (exists first; split; [exact (bottom_ends _ _ _ _ B)|exact E2]).
-  apply (judged (fun net top => prepare net top (fst (widened P G)) (same_group (snd (widened P G)))) (widen (snd (widened P G)) (count (fst (widened P G)))) P (fst (widened P G)) (recategorise P G (snd (widened P G))) (same_group (snd (widened P G))) entries (by_categories P G) (numbers (attributes P)) A 0 s bits z classes d
+  apply (judged (fun net top => prepare net top (fst (widened P G)) (same_group (snd (widened P G)))) (widen (snd (widened P G)) (count (fst
+    (widened P G)))) P (fst (widened P G)) (recategorise P G (snd (widened P G))) (same_group (snd (widened P G))) entries (by_categories P G) (numbers
+    (attributes P)) A 0 s bits z classes d
     (fun net top p => prepared_sound net top _ _ p)) with (lines := lines); auto.
   - intros top net f -> NE EN. exact (widen_ends _ _ top net f NE EN).
   - intros X (Y & M & ->). exists (changes_made P G Y), (entries Y). apply (changes_stand P G E1); auto.
     + apply made_admissible; assumption.
     + apply made_apart; assumption.
     + apply made_describes; assumption.
-    + intros n i N. destruct M as (C & _). destruct (Bool.bool_dec (Y n i) (attributes P n i)) as [Q|Q]; [exact Q|]. destruct (C n i Q) as (_ & H & _). contradiction.
+    + intros n i N. destruct M as (C & _). destruct (Bool.bool_dec (Y n i) (attributes P n i)) as [Q|Q]; [exact Q|]. destruct (C n i Q) as (_ & H & _).
+      contradiction.
   - intros F AD AP. set (Y := recategorise P G (snd (widened P G)) F). exists (entries Y), (numbers Y). split; [|split].
     + apply (changes_stand P G E1); auto; [apply result_describes; assumption|]. intros n i N. unfold Y, recategorise.
       destruct (Z.leb_spec 0 i); [destruct (Z.ltb_spec i (count P)); [lia|]|]; reflexivity.

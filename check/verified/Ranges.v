@@ -169,7 +169,8 @@ Section Judge.
         (Z.leb (total P) 0 || Z.leb (each P (fst f)) 0 || range_tree_above least (make P f) (narrow rest f (movable p (fst f) (snd f))) s o moved)
     | ValueSplit f v low high =>
         let b := rest (fst f) (snd f) in
-        negb (permitted P (fst f) (snd f)) && range_tree_above least P (narrow rest f (fst b, v)) s o low && range_tree_above least P (narrow rest f (v, snd b)) s o high
+        negb (permitted P (fst f) (snd f)) && range_tree_above least P (narrow rest f (fst b, v)) s o low && range_tree_above least P (narrow rest f (v,
+          snd b)) s o high
     end.
 
   Definition margin_of (t y other scale : Z) : objective :=

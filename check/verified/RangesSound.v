@@ -221,7 +221,8 @@ Section Judged.
   Definition attacked (D : Z) (V : zrows) : Prop := 0 < D /\ exists C, made_by D P0 moves (unmoved V0) C V.
 
   Lemma tree_sound least D V t : 0 < D -> match z with l :: below => knows_units D V below (known_units p) (inputs l) | [] => True end ->
-    forall P rest s C o, made_by D P moves rest C V -> zobeys s (dilate D z) V -> range_tree_above p least P rest s o t = true -> D * least < zobjective (dilate D z) V classes o.
+    forall P rest s C o, made_by D P moves rest C V -> zobeys s (dilate D z) V -> range_tree_above p least P rest s o t = true ->
+      D * least < zobjective (dilate D z) V classes o.
   Proof.
     intros HD K. assert (ranged_net p = z /\ ranged_classes p = classes /\ movable p = moves) as (EN & EC & EM)
       by (destruct prepared_spec as (l & below & first & _ & _ & ->); auto).
@@ -272,7 +273,8 @@ Section Judged.
     specialize (HT other (proj2 (ids_in classes other) Ho)). destruct (Z.eqb_spec other y) as [|_]; [contradiction|]. cbn [orb] in HT.
     destruct (List.find _ trees) as [e|]; [|discriminate]. destruct (least other) as [x|]; [|discriminate]. exists x. split; [reflexivity|].
     assert (ranged p = P0 /\ unmoved_rows p = V0) as (E1 & E2) by (rewrite EP; auto). rewrite E1, E2 in HT.
-    apply (tree_sound _ D V (snd e) HD) with (C := C) in HT; [|rewrite EZ, EP; cbn [known_units]; apply (units_known_sound D P0 moves (unmoved V0) C V); assumption|exact M|apply no_signs_obeyed].
+    apply (tree_sound _ D V (snd e) HD) with (C := C) in HT; [|rewrite EZ, EP; cbn [known_units]; apply (units_known_sound D P0 moves (unmoved V0) C V);
+      assumption|exact M|apply no_signs_obeyed].
     rewrite margin_of_value in HT; [nia|apply ids_in; lia|apply ids_in; lia|assumption].
   Qed.
 
@@ -283,25 +285,30 @@ Section Judged.
     exists V, attacked D V /\ 0 <= y < classes /\ 0 <= other < classes /\ other <> y /\ x = zvalue (dilate D z) V t other - zvalue (dilate D z) V t y /\
     (by_prediction = true -> leading t y).
   Proof.
-    intros H. unfold moved_by in H. destruct prepared_spec as (l & below & first & EZ & EB & EP). match type of H with (if ?c then _ else _) = _ => destruct c eqn:HC; [|discriminate] end.
-    rewrite EP in H, HC. unfold range_logits in *. cbn [ranged movable ranged_classes unmoved_logits ranged_net ranged_first] in *. rewrite <- EP in *. rewrite !(logits_at_spec _ first) in * by exact EB.
+    intros H. unfold moved_by in H. destruct prepared_spec as (l & below & first & EZ & EB & EP).
+    match type of H with (if ?c then _ else _) = _ => destruct c eqn:HC; [|discriminate] end.
+    rewrite EP in H, HC. unfold range_logits in *. cbn [ranged movable ranged_classes unmoved_logits ranged_net ranged_first] in *. rewrite <- EP in *.
+    rewrite !(logits_at_spec _ first) in * by exact EB.
     apply andb_prop in HC as [HC HP]. apply andb_prop in HC as [HC HN]. apply andb_prop in HC as [HC HR]. apply andb_prop in HC as [HD HA].
     apply Z.ltb_lt in HD. apply negb_true_iff in HN. apply Z.eqb_neq in HN. apply is_admissible_spec in HA. rewrite forallb_forall in HR.
     assert (by_prediction = true -> leading t y) as PR by (intros ->; apply leads_spec; exact HP).
     set (V := rows_after p D entries) in *.
     assert (attacked D V) as AT.
     { split; [exact HD|]. exists (map fst entries). split; [exact HA|].
-      assert (forall n d, match List.find (fun e => same (n, d) (fst e)) entries with Some e => In e entries /\ fst e = (n, d) | None => ~ In (n, d) (map fst entries) end) as FD.
+      assert (forall n d, match List.find (fun e => same (n, d) (fst e)) entries with Some e => In e entries /\
+        fst e = (n, d) | None => ~ In (n, d) (map fst entries) end) as FD.
       { intros n d. destruct (List.find _ entries) as [e|] eqn:F.
         - apply find_some in F as [I S]. apply same_spec in S. auto.
         - intros I. apply in_map_iff in I as (e & E & I). pose proof (find_none _ _ F e I) as N. cbn beta in N. rewrite E in N.
           assert (same (n, d) (n, d) = true) by (apply same_spec; reflexivity). congruence. }
       split; intros n d I; specialize (FD n d); unfold V, rows_after; destruct (List.find _ entries) as [e|].
-      - destruct FD as [I' E]. specialize (HR e I'). destruct e as [[n' d'] v]. cbn [fst snd] in *. inversion E. subst n' d'. apply andb_prop in HR as [H1 H2]. apply Z.leb_le in H1, H2. split; assumption.
+      - destruct FD as [I' E]. specialize (HR e I'). destruct e as [[n' d'] v]. cbn [fst snd] in *. inversion E. subst n' d'. apply andb_prop in HR as [H1 H2].
+        apply Z.leb_le in H1, H2. split; assumption.
       - contradiction.
       - destruct FD as [I' E]. destruct I. rewrite <- E. apply in_map. exact I'.
       - unfold within, unmoved. cbn [fst snd]. rewrite EP. cbn [unmoved_rows]. lia. }
-    assert (forall j x, logit_of (map (fun j => (j, zvalue (dilate D z) V t j)) (ids classes)) j = Some x -> 0 <= j < classes /\ x = zvalue (dilate D z) V t j) as LO.
+    assert (forall j x, logit_of (map (fun j => (j, zvalue (dilate D z) V t j)) (ids classes)) j = Some x ->
+      0 <= j < classes /\ x = zvalue (dilate D z) V t j) as LO.
     { intros j x'. unfold logit_of. destruct (List.find _ _) as [e|] eqn:F; [|discriminate]. intros [= <-]. apply find_some in F as [I E]. apply Z.eqb_eq in E.
       apply in_map_iff in I as (k & <- & I). cbn [fst snd] in *. subst k. apply ids_in in I. auto. }
     destruct (logit_of _ y) as [a|] eqn:Ea; [|discriminate]. destruct (logit_of _ other) as [b|] eqn:Eb; [|discriminate]. injection H as <-.
@@ -344,7 +351,8 @@ Section Rational.
     assert (~ (inject_Z D * 2 ^ base == 0))%Q as NZ by (intros E; rewrite E in BP; discriminate BP).
     assert (forall n d, inject_Z (V' n d) == inject_Z D * 2 ^ base * (inject_Z (V' n d) / (inject_Z D * 2 ^ base)))%Q as EX by (intros n d; rewrite Qmult_div_r by exact NZ; reflexivity).
     exists (fun n d => inject_Z (V' n d) / (inject_Z D * 2 ^ base))%Q. split; [|exact EX]. exists C. split; [exact A|]. split; intros n d I.
-    - destruct (M n d I) as [L H]. destruct (MOVES n d) as [ML MH]. rewrite Zle_Qle, inject_Z_mult in L, H. rewrite ML, (EX n d) in L. rewrite MH, (EX n d) in H.
+    - destruct (M n d I) as [L H]. destruct (MOVES n d) as [ML MH]. rewrite Zle_Qle, inject_Z_mult in L, H. rewrite ML, (EX n d) in L.
+      rewrite MH, (EX n d) in H.
       split; apply (Qmult_le_l _ _ (inject_Z D * 2 ^ base) BP); rewrite <- ?Qmult_assoc in *; assumption.
     - destruct (R n d I) as [L H]. unfold unmoved in L, H. cbn [fst snd] in L, H. assert (V' n d = D * V n d) as -> by lia. rewrite inject_Z_mult, READ.
       apply (Qmult_inj_l _ _ (inject_Z D * 2 ^ base) NZ). rewrite Qmult_div_r by exact NZ. ring.
@@ -403,11 +411,14 @@ Proof.
     - exact (scaled_equal _ k' _ _ V' X BP RX m i j S'). }
   pose proof (leading_predicted base k (rational bits) z classes V x t y READ S) as PR.
   destruct c as [scale trees|other D entries]; cbn [judge_ranges].
-  - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X BX other Ho Do. destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & EX).
+  - destruct (margins_exceed _ _ _ _ _ _) eqn:M; [|exact I]. intros X BX other Ho Do.
+    destruct (made_into base P V low high x moves READ MV X BX) as (D & V' & AT & EX).
     destruct (margins_sound z classes P V moves p HP _ t y scale trees D V' other M AT Ho Do) as (_ & e & [= <-] & L). apply (BOTH D V' (proj1 AT) X EX). lia.
-  - destruct (moved_by _ _ _ _ _ _ _) as [e|] eqn:M; [|exact I]. destruct (moved_sound z classes P V moves p HP _ _ _ _ _ _ _ M) as (V' & AT & _ & Ho & Do & -> & PD).
+  - destruct (moved_by _ _ _ _ _ _ _) as [e|] eqn:M; [|exact I].
+    destruct (moved_sound z classes P V moves p HP _ _ _ _ _ _ _ M) as (V' & AT & _ & Ho & Do & -> & PD).
     destruct (made_out base P V low high x moves READ MV D V' AT) as (X & BX & EX).
-    destruct (Z.ltb_spec 0 (zvalue (dilate D z) V' t other - zvalue (dilate D z) V' t y)) as [L|L]; [|destruct (Z.eqb_spec (zvalue (dilate D z) V' t other - zvalue (dilate D z) V' t y) 0) as [L'|]; [|exact I]];
+    destruct (Z.ltb_spec 0 (zvalue (dilate D z) V' t other - zvalue (dilate D z) V' t y)) as [L|L];
+      [|destruct (Z.eqb_spec (zvalue (dilate D z) V' t other - zvalue (dilate D z) V' t y) 0) as [L'|]; [|exact I]];
       (split; [|auto]); exists X, other; (split; [exact BX|]); (split; [exact Ho|]); (split; [exact Do|]); apply (BOTH D V' (proj1 AT) X EX); lia.
 Qed.
 

@@ -63,7 +63,8 @@ Fixpoint widen (change : Z -> option category_change) (size : Z) (net : network 
 
 (* The rows that changes make: of a row and a group the first change counts, there being no others. *)
 Definition group_is (change : Z -> option category_change) (g : Z) (f : flip) : bool := match change (snd f) with Some (h, _) => Z.eqb h g | None => false end.
-Definition chosen (change : Z -> option category_change) (F : list flip) (n g : Z) : option flip := List.find (fun f => Z.eqb (fst f) n && group_is change g f) F.
+Definition chosen (change : Z -> option category_change) (F : list flip) (n g : Z) : option flip :=
+  List.find (fun f => Z.eqb (fst f) n && group_is change g f) F.
 Definition recategorise (P : problem) (G : grouping) (change : Z -> option category_change) (F : list flip) (n d : Z) : bool :=
   if Z.leb 0 d && Z.ltb d (count P) then
     match chosen change F n (group_of G d) with
