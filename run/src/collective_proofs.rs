@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gcnproof::collective::{Collective, Outcome, ProofSubject, Proved};
 use gcnproof::proof::{header, model_file, write_collective};
-use gcnproof::{Certifier, Flip, Graph, Network, Operator};
+use gcnproof::{Certifier, Graph, Network, Operator};
 use gcnproof_check::format::Convention;
 use gcnproof_files::GraphFile;
 use miette::{IntoDiagnostic, Result, WrapErr};
@@ -55,13 +55,7 @@ impl Folder {
 impl CollectiveFiles<'_> {
     /// Finds a bound that can be proved and an attack, and writes the proof, which the checker has accepted. Nothing if
     /// the run is stopped.
-    pub fn prove(
-        &self,
-        work: &Collective,
-        certifier: &Certifier,
-        global: usize,
-        before: &[Flip],
-    ) -> Result<Option<Outcome>> {
+    pub fn prove(&self, work: &Collective, certifier: &Certifier, global: usize) -> Result<Option<Outcome>> {
         let at_global = certifier.at_global(global);
         let digests = (self.graph.digest(), self.model.as_str());
         let subject = ProofSubject {
@@ -71,7 +65,7 @@ impl CollectiveFiles<'_> {
             attacked_nodes: self.attacked_nodes,
             nodes: self.nodes.as_deref(),
         };
-        let proved = work.prove(certifier, global, before, subject).map_err(not_understood)?;
+        let proved = work.prove(certifier, global, subject).map_err(not_understood)?;
         let Some(Proved { outcome, proof }) = proved else { return Ok(None) };
         // Without a proof the row says why, and the run ends there.
         if let Some(proof) = proof {

@@ -1,15 +1,16 @@
 //! The work of `collective`: a row for every budget, with files or without. Whoever asks says what is printed.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use gcnproof::internals::collective::base::{Base, bases};
 use gcnproof::internals::collective::curve::{Collective, Outcome, Settings};
 use gcnproof::internals::collective::families::Rows;
 use gcnproof::proof::{ProofError, is_proofs};
-use gcnproof::{Budget, Certifier, Effort, Flip, Graph, Network, Operator, ProblemError};
+use gcnproof::{Budget, Certifier, Effort, Graph, Network, Operator, ProblemError};
 use gcnproof_check::format::Convention;
+use gcnproof_files::largest_input;
 use gcnproof_results::Mode;
 use gcnproof_results::record::collective::CollectiveRecord;
 use gcnproof_results::record::description::{
@@ -25,6 +26,14 @@ use super::known_radii::KnownRadii;
 use super::question::no_labels;
 use super::run::{Finished, Run, check_no_file, make_folder};
 use super::scope::instead;
+use super::side_by_side::side_by_side;
+
+/// Budgets that are worked on at a time.
+const MOST_AT_ONCE: usize = 8;
+
+/// Bytes of a budget's program, and of its sums for every entry of the attributes.
+const COLUMNS: u64 = 600_000_000;
+const SUMS: u64 = 12;
 
 /// Flips up to which nodes are looked at by themselves where that is not all that is known of them.
 const ALONE: usize = 8;
@@ -133,22 +142,22 @@ impl Question<'_> {
             }
             let made = proofs.as_ref().map_or(Ok(()), |proofs| make_folder(&proofs.folder.path));
             if let Err(error) = made {
-                *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 return;
             }
             let found = known.or_else(|| self.by_themselves(&certifier, &nodes));
             let Some(found) = found else { return };
             if let Err(error) = self.each(&certifier, found, proofs.as_ref(), open, done) {
-                *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }
         })?;
-        match failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(Finished { rows, interrupted, seconds: start.elapsed().as_secs_f64(), description }),
         }
     }
 
-    /// Works on budgets, one after the other, until the run is stopped.
+    /// Works on budgets until the run is stopped.
     fn each(
         &self,
         certifier: &Certifier,
@@ -174,13 +183,15 @@ impl Question<'_> {
             let asked = instead(&error).map_or(String::new(), |asked| format!(": {asked}"));
             miette!(help = format!("`gcnproof certify` decides nodes one by one{asked}{binarized}"), "{error}")
         })?;
-        let mut before: Vec<Flip> = Vec::new();
-        for &q in open {
-            let outcome: Option<Outcome> = match proofs {
-                None => work.at(q as usize, &before),
-                Some(proofs) => proofs.prove(&work, certifier, q as usize, &before)?,
-            };
-            let Some(mut outcome) = outcome else { return Ok(()) };
+        let failed = Mutex::new(None);
+        let at = |&q: &u64| -> Option<Outcome> {
+            let mut outcome = match proofs {
+                None => work.at(q as usize),
+                Some(proofs) => proofs.prove(&work, certifier, q as usize).unwrap_or_else(|error| {
+                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    None
+                }),
+            }?;
             if let Proposer::Highs(propose) = self.solver
                 && let Err(status) = propose(certifier, &nodes, self.attacked_nodes, &mut outcome)
             {
@@ -188,10 +199,23 @@ impl Question<'_> {
                 let note = format!("note: Q = {}: HiGHS has no multipliers, ours bound: {status}", outcome.global);
                 self.run.host.note(&note);
             }
-            before.clone_from(&outcome.flips);
+            Some(outcome)
+        };
+        let mut before = None;
+        side_by_side(open, self.at_once(), at, |mut outcome| {
+            before.iter().for_each(|before| outcome.attacked_as_before(before));
             done(CollectiveRecord::new(&outcome));
-        }
-        Ok(())
+            before = Some(outcome);
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// How many budgets are worked on at a time: not more than fit into half of what the input may take.
+    fn at_once(&self) -> usize {
+        let sums = (self.graph.node_count() as u64).saturating_mul(self.graph.attribute_count() as u64);
+        let each = COLUMNS.saturating_add(sums.saturating_mul(SUMS));
+        let fit = usize::try_from(largest_input() / 2 / each).unwrap_or(usize::MAX);
+        rayon::current_num_threads().min(MOST_AT_ONCE).min(fit)
     }
 
     /// Another solver is asked about rows of counts alone.

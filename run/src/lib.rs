@@ -33,6 +33,7 @@ pub mod reproduction;
 pub mod run;
 pub mod sample;
 pub mod scope;
+mod side_by_side;
 pub mod study;
 pub mod study_run;
 pub mod told;

@@ -75,25 +75,16 @@ pub(crate) struct AttackLimits {
 }
 
 /// Finds a perturbation among the candidates that breaks many of the nodes that count, each given with the class that
-/// it is to keep. `start` is a set to begin with.
+/// it is to keep.
 pub(crate) fn attack(
     problem: &Problem,
     unperturbed: &[Representation],
     nodes: &[(usize, usize)],
     candidates: Vec<Flip>,
-    start: &[Flip],
     limits: AttackLimits,
     stop: &Stop,
 ) -> Vec<Flip> {
     let mut search = AttackSearch::new(problem, unperturbed, nodes, candidates, limits.attacked_nodes);
-    for flip in start {
-        if let Ok(at) = search.candidates.binary_search(flip)
-            && search.fits(*flip)
-            && !search.is_chosen[at]
-        {
-            search.make(at);
-        }
-    }
     search.fill(stop);
     let found = search.anneal(limits.swaps, stop);
     search.minimal(found)

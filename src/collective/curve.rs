@@ -112,6 +112,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Takes the attack found for a smaller budget where that breaks more: it still does.
+    pub fn attacked_as_before(&mut self, before: &Outcome) {
+        if before.broken.len() > self.broken.len() {
+            self.broken.clone_from(&before.broken);
+            self.flips.clone_from(&before.flips);
+            self.contradiction = self.contradiction.take().or_else(|| self.refuted_bound());
+        }
+    }
+
     /// Takes another bound, which the attack may refute.
     pub(crate) fn state_bound(&mut self, bound: usize) {
         self.bound = bound;
@@ -170,19 +179,18 @@ impl<'a> Collective<'a> {
         safe.map(|(base, reference)| (base.node, *reference)).collect()
     }
 
-    /// The bound and an attack for `global` flips; `before` is an attack on a smaller budget. `None` if the work was
-    /// stopped.
-    pub fn at(&self, global: usize, before: &[Flip]) -> Option<Outcome> {
-        self.with_safe(global, before, |_| true)
+    /// The bound and an attack for `global` flips. `None` if the work was stopped.
+    pub fn at(&self, global: usize) -> Option<Outcome> {
+        self.with_safe(global, |_| true)
     }
 
     /// The same with a bound that a proof can state: of the nodes that single nodes' radii show to be safe, only those
     /// that `proved` names are taken as such.
-    pub fn provable(&self, global: usize, before: &[Flip], proved: &BTreeSet<usize>) -> Option<Outcome> {
+    pub fn provable(&self, global: usize, proved: &BTreeSet<usize>) -> Option<Outcome> {
         let rows = if self.settings.rows == Rows::Weights { Rows::Weights } else { Rows::Provable };
         let settings = Settings { rows, listed: 0, ..self.settings.clone() };
         let provable = Collective { settings, stop: self.stop.clone(), ..*self };
-        provable.with_safe(global, before, |node| proved.contains(&node))
+        provable.with_safe(global, |node| proved.contains(&node))
     }
 
     /// The nodes that path bounds show to be safe; none where proofs are asked for, which have another form.
@@ -200,7 +208,7 @@ impl<'a> Collective<'a> {
         self.nodes.par_iter().map_init(Workspace::default, is_safe).flatten().collect()
     }
 
-    fn with_safe(&self, global: usize, before: &[Flip], is_safe: impl Fn(usize) -> bool) -> Option<Outcome> {
+    fn with_safe(&self, global: usize, is_safe: impl Fn(usize) -> bool) -> Option<Outcome> {
         let start = Instant::now();
         // There are no more flips than entries.
         let graph = self.prepared.graph();
@@ -253,7 +261,6 @@ impl<'a> Collective<'a> {
         let mut candidates: Vec<Flip> = first.solution.columns.clone();
         let witnesses = programmed.iter().filter_map(|(base, _)| base.witness.as_deref());
         candidates.extend(witnesses.filter(|witness| witness.len() <= WITNESS.min(flips)).flatten());
-        candidates.extend_from_slice(before);
         let swaps = self.settings.swaps.unwrap_or(SWAPS + SWAPS_EACH * flips.min(MANY));
         let known = all_flips.as_ref().and_then(|flips| generation.shares(flips));
         let improve = || (generation.improve(first), start.elapsed().as_secs_f64());
@@ -263,7 +270,6 @@ impl<'a> Collective<'a> {
                 prepared.unperturbed(),
                 &open_nodes,
                 candidates,
-                before,
                 AttackLimits { swaps, attacked_nodes },
                 &self.stop,
             )
@@ -296,14 +302,6 @@ impl<'a> Collective<'a> {
         outcome.seconds.0 = seconds;
         outcome.broken = broken(&prepared, &open_nodes, &flips);
         outcome.flips = flips;
-        if before != outcome.flips && prepared.budget().admits(prepared.graph(), before) {
-            // What broke more on a smaller budget still does.
-            let known = broken(&prepared, &open_nodes, before);
-            if known.len() > outcome.broken.len() {
-                outcome.broken = known;
-                outcome.flips = before.to_vec();
-            }
-        }
         outcome.seconds.1 = start.elapsed().as_secs_f64();
         if outcome.bound > outcome.broken.len()
             && let (Some(flips), Some(known)) = (all_flips, known)
@@ -362,7 +360,7 @@ const WITNESS: usize = 6;
 
 /// Swaps of the search for an attack: for every budget, and more for every flip.
 const SWAPS: usize = 150_000;
-const SWAPS_EACH: usize = 2_000;
+const SWAPS_EACH: usize = 12_000;
 const MANY: usize = 500;
 
 /// What the bound rests on, node by node.

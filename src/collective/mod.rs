@@ -13,7 +13,7 @@
 //! // What each node withstands by itself, up to 100 flips, and the class that it is to keep.
 //! let known = bases(&certifier, &nodes, 100, || false, |_| ())?.expect("nobody stops it");
 //! let known: Vec<_> = known.into_iter().map(|base| (base.clone(), certifier.predicted(base.node))).collect();
-//! let outcome = Collective::new(&certifier, &known, Settings::default())?.at(100, &[]).expect("nobody stops it");
+//! let outcome = Collective::new(&certifier, &known, Settings::default())?.at(100).expect("nobody stops it");
 //! println!("100 flips break {} predictions, and no 100 flips more than {}", outcome.broken.len(), outcome.bound);
 //! # Ok::<(), gcnproof::ProblemError>(())
 //! ```

@@ -15,7 +15,6 @@ use crate::certify::certifier::Certifier;
 use crate::collective::curve::{Collective, CoverShare, Outcome, Share};
 use crate::collective::families::RowKind;
 use crate::collective::row::ONE;
-use crate::problem::flip::Flip;
 
 /// The files that a proof is about, and which predictions count.
 pub struct ProofSubject<'a> {
@@ -49,17 +48,11 @@ const APART: usize = 2;
 
 impl Collective<'_> {
     /// A bound that can be proved and an attack for `global` flips: the claim is what the checker says that the lines
-    /// show. `before` is an attack on a smaller budget. `None` if the work was stopped.
+    /// show. `None` if the work was stopped.
     ///
     /// # Errors
     /// If the checker refuses the header, or cannot judge the claim.
-    pub fn prove(
-        &self,
-        certifier: &Certifier,
-        global: usize,
-        before: &[Flip],
-        subject: ProofSubject,
-    ) -> Result<Option<Proved>, Reason> {
+    pub fn prove(&self, certifier: &Certifier, global: usize, subject: ProofSubject) -> Result<Option<Proved>, Reason> {
         let ProofSubject { graph, model, header, attacked_nodes, nodes } = subject;
         let matrices = certifier.network().own_matrices();
         let header = Header {
@@ -75,7 +68,7 @@ impl Collective<'_> {
         let statement = Statement::new(graph, model, &header, &matrices)?;
         let safe = self.prove_safe(certifier, global, statement.of_single_nodes());
         let proved: BTreeSet<usize> = safe.iter().filter_map(|line| Some(robust(line)?.id as usize)).collect();
-        let Some(mut outcome) = self.provable(global, before, &proved) else { return Ok(None) };
+        let Some(mut outcome) = self.provable(global, &proved) else { return Ok(None) };
         if outcome.contradiction.is_some() {
             return Ok(Some(Proved { outcome, proof: None }));
         }

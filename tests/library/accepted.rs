@@ -195,10 +195,10 @@ fn no_proof_about_one_attack_for_all_is_written_unless_it_is_accepted() {
         header.budget.global = global as u64;
         let subject =
             ProofSubject { graph: &case.graph, model: &case.other, header, attacked_nodes: None, nodes: None };
-        let Ok(Some(Proved { outcome, proof: Some(proof) })) = work.prove(&certifier, global, &[], subject) else {
+        let Ok(Some(Proved { outcome, proof: Some(proof) })) = work.prove(&certifier, global, subject) else {
             continue;
         };
-        let certified = work.at(global, &[]).unwrap().bound;
+        let certified = work.at(global).unwrap().bound;
         let compressed = path(&folder);
         let plain = folder.path().join("proofs.jsonl");
         write_collective(&plain, proof.clone()).unwrap();

@@ -177,7 +177,7 @@ impl Case {
         let rows = settings.rows;
         let settings = Settings { attacked_nodes: self.attacked_nodes, swaps: Some(300), ..settings };
         let work = Collective::new(&self.certifier, &self.nodes, settings).unwrap();
-        let outcome = work.at(self.problem.budget.global(), &[]).unwrap();
+        let outcome = work.at(self.problem.budget.global()).unwrap();
         let seed = self.seed;
         assert!(
             outcome.bound >= self.truth.0,
@@ -257,7 +257,7 @@ fn programs_enclose_brute_force() {
 fn nothing_breaks_without_flips() {
     for case in (0..400).filter_map(case) {
         let settings = Settings { listed: 0, ..Settings::default() };
-        let outcome = Collective::new(&case.certifier, &case.nodes, settings).unwrap().at(0, &[]).unwrap();
+        let outcome = Collective::new(&case.certifier, &case.nodes, settings).unwrap().at(0).unwrap();
         let tied = case.nodes.iter().filter(|(base, _)| base.needed == 0).count();
         assert_eq!((outcome.bound, outcome.broken.len(), outcome.flips.len()), (tied, tied, 0), "seed {}", case.seed);
     }
@@ -271,9 +271,9 @@ fn curves_rise() {
         let work = Collective::new(&case.certifier, &case.nodes, settings).unwrap();
         let mut before: Option<Outcome> = None;
         for q in 0..=case.problem.budget.global().min(3) {
-            let flips = before.as_ref().map_or(Vec::new(), |outcome| outcome.flips.clone());
-            let outcome = work.at(q, &flips).unwrap();
+            let mut outcome = work.at(q).unwrap();
             if let Some(before) = before {
+                outcome.attacked_as_before(&before);
                 assert!(
                     outcome.bound >= before.bound && outcome.broken.len() >= before.broken.len(),
                     "seed {}",

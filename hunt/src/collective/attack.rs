@@ -198,7 +198,7 @@ pub fn proof(case: &Case, scope: &Scope, program: &CollectiveProgram) -> Result<
         attacked_nodes: scope.attacked_nodes,
         nodes: scope.nodes.as_deref(),
     };
-    let proved = work.prove(&certifier, global, &[], subject).map_err(|reason| reason.to_string())?;
+    let proved = work.prove(&certifier, global, subject).map_err(|reason| reason.to_string())?;
     let Some(Proved { outcome, proof }) = proved else { return Ok(None) };
     if let Some(contradiction) = outcome.contradiction {
         return Err(contradiction.to_string());

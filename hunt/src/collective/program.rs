@@ -37,6 +37,6 @@ impl CollectiveProgram {
 
     /// The outcome with these settings.
     pub fn run(&self, settings: Settings, global: usize) -> Result<Option<Outcome>, String> {
-        guard(|| Collective::new(&self.certifier, &self.known, settings).ok()?.at(global, &[]))
+        guard(|| Collective::new(&self.certifier, &self.known, settings).ok()?.at(global))
     }
 }

@@ -167,7 +167,7 @@ impl Case {
     fn run(&self, rows: Rows) -> Outcome {
         let settings =
             Settings { rows, attacked_nodes: self.attacked, swaps: Some(200), listed: 0, ..Settings::default() };
-        Collective::new(&self.certifier, &self.nodes, settings).unwrap().at(self.global(), &[]).unwrap()
+        Collective::new(&self.certifier, &self.nodes, settings).unwrap().at(self.global()).unwrap()
     }
 }
 
