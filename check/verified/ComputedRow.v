@@ -126,8 +126,11 @@ Section Computed.
   Lemma roundings_le : (Z.of_nat (roundings A ql m D) <= roundings_of A r)%Z.
   Proof.
     unfold roundings, roundings_of. rewrite !Nat2Z.inj_add, Z2Nat.id by lia.
-    assert (Z.of_nat (nsum (terms ql) (steps m D)) <= zsum (counts r) (fun c => (fst c + snd c)%Z))%Z; [|lia].
-    pose proof counts_of as C. clear TERMS. induction C as [|t c ts cs [C1 C2] C IH]; [reflexivity|]. rewrite nsum_cons, zsum_cons. unfold steps at 1. lia.
+    assert (Z.of_nat (nsum (terms ql) (steps m D)) <= zsum (counts r) (fun c => Z.max (fst c) (snd c)) /\
+      Z.of_nat (inner ql m D) <= greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)))%Z; [|lia].
+    unfold inner. pose proof counts_of as C. clear TERMS. induction C as [|t c ts cs [C1 C2] C [IH1 IH2]]; [split; reflexivity|]. rewrite nsum_cons, zsum_cons. unfold steps at 1.
+    cbn [map list_max fold_right]. change (greatest (c :: cs) 0 (fun c => Z.min (fst c) (snd c))) with (Z.max (Z.min (fst c) (snd c)) (greatest cs 0 (fun c => Z.min (fst c) (snd c))))%Z.
+    unfold list_max in IH2. split; lia.
   Qed.
 
   Lemma cells_le : all_cells ql m D <= Int (cells_of r).

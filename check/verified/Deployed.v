@@ -92,10 +92,12 @@ Section Errors.
               between := fun y other => summed_errors l sums (fun t i => weight t i y - weight t i other) |}
     else None.
 
-  (* How many roundings a product passes at most, and what underflow adds; nothing where numbers may leave the range, or are too many. *)
+  (* How many roundings a product passes at most: a term adds up inputs and then entries, or entries and then inputs, and is as many summands of the
+     others' as the larger number of both. And what underflow adds; nothing where numbers may leave the range, or are too many. *)
   Definition heaviest (l : layer Z) (width w : Z) : Z :=
     greatest (terms l) (2 ^ w) (fun t => greatest (ids (inputs l)) 0 (fun i => greatest (ids width) 0 (fun j => Z.abs (weight t i j)))).
-  Definition roundings_of (r : received) : Z := zsum (counts r) (fun c => fst c + snd c) + entry_error A + 2.
+  Definition roundings_of (r : received) : Z :=
+    zsum (counts r) (fun c => Z.max (fst c) (snd c)) + greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)) + entry_error A + 2.
   Definition cells_of (r : received) : Z := zsum (counts r) (fun c => (fst c + 1) * (snd c + 1)) + 1.
   Definition scale_of (l : layer Z) (r : received) (weights a m : Z) : Z :=
     largest r * weights * greatest (terms l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e))).

@@ -144,9 +144,12 @@ Section Row.
   Definition seen (t : term Q) (i : Z) : bool := existsb (fun e => negb (is_zero (h (fst e) i))) (operator t m).
   Definition exact (t : term Q) : Q := sum (operator t m) (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight t i j)).
   Definition magnitude (t : term Q) : Q := sum (operator t m) (fun e => Qabs (snd e) * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))).
-  Definition steps (t : term Q) : nat := (D t + row t)%nat.
+  (* A term has at most so many summands. A product passes the additions of all of them, and those of the sum that is one of them: of inputs where
+     summands are entries, of entries where they are inputs. *)
+  Definition steps (t : term Q) : nat := Nat.max (D t) (row t).
+  Definition inner : nat := list_max (map (fun t => Nat.min (D t) (row t)) (terms l)).
   Definition cells (t : term Q) : nat := ((D t + 1) * (row t + 1))%nat.
-  Definition roundings : nat := (nsum (terms l) steps + tau + 2)%nat.
+  Definition roundings : nat := (nsum (terms l) steps + inner + tau + 2)%nat.
   Definition all_cells : Q := count_of (nsum (terms l) cells) + 1.
 
   Hypothesis BOUNDS : 1 <= H /\ 1 <= W /\ 1 <= E.
@@ -156,6 +159,12 @@ Section Row.
   Hypothesis SEEN : forall t, In t (terms l) -> (length (filter (seen t) (ids (inputs l))) <= D t)%nat.
   Hypothesis FEW : count_of roundings * u A <= 1 # 2.
   Hypothesis RANGE : 128 * (all_cells * (H * W * E) + Qabs (bias l m j)) < limit.
+
+  Lemma inner_in t : In t (terms l) -> (Nat.min (D t) (row t) <= inner)%nat.
+  Proof.
+    intros I. pose proof (proj1 (list_max_le (map (fun t => Nat.min (D t) (row t)) (terms l)) inner) (le_n _)) as F. rewrite Forall_forall in F.
+    apply F. apply (in_map (fun t => Nat.min (D t) (row t))). exact I.
+  Qed.
 
   Lemma scale_one : 1 <= H * W * E.
   Proof. destruct BOUNDS as (H1 & W1 & E1). assert (1 <= H * W) by (clear - H1 W1; nra). clear - H0 E1. nra. Qed.
@@ -226,8 +235,8 @@ Section Row.
     (* What both orders have in common, once the summands are known. *)
     assert (forall (B : Type) (xs : list B) ex si alive K d, Forall2 (fun x v => (alive x = false -> v == 0 /\ ex x == 0) /\ Qabs (ex x) <= si x /\
         Qabs (v - ex x) <= (pow K - 1) * si x + pow K * ((9 * count_of d + 1) * (H * W * E) * eta)) xs L ->
-      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (d <= nsum group steps)%nat -> K = (d + tau + 2)%nat ->
-      (length (filter alive xs) + d <= nsum group steps)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
+      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group steps)%nat -> K = (d + tau + 2)%nat ->
+      (length (filter alive xs) + d <= nsum group steps + inner)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
       (nonzero L <= nsum group steps)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
       (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c)) as COMMON.
     { intros B xs ex si alive K d F EX SI LD -> LIVE CELLS.
@@ -275,9 +284,10 @@ Section Row.
         * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite mass_map. unfold pairs. rewrite sum_flat_map.
           apply sum_eq. intros s _. rewrite sum_map. apply sum_eq. intros i _. cbn [fst snd]. apply Qabs_Qmult.
         * apply sum_eq. intros s I. unfold magnitude. rewrite (SAME' s I). reflexivity.
-      + apply nsum_le. unfold steps. lia.
+      + rewrite filter_all. fold (row t). rewrite EG, nsum_cons. unfold steps at 1. lia.
       + reflexivity.
-      + rewrite filter_all. fold (row t). rewrite EG, !nsum_cons. unfold steps at 1. assert (nsum more D <= nsum more steps)%nat by (apply nsum_le; unfold steps; lia). lia.
+      + rewrite filter_all. fold (row t). rewrite EG, !nsum_cons. unfold steps at 1. assert (nsum more D <= nsum more steps)%nat by (apply nsum_le; unfold steps; lia).
+        pose proof (inner_in t (IN t It)). lia.
       + rewrite filter_all. fold (row t).
         assert (forall G, (forall s, In s G -> row s = row t) -> nsum G D * row t + length G * row t <= nsum G cells)%nat as X.
         { induction G as [|s G IH]; intros HG; [reflexivity|]. rewrite !nsum_cons. cbn [length]. specialize (IH (fun s' I => HG s' (or_intror I))). unfold cells at 1. rewrite (HG s (or_introl eq_refl)). nia. }
@@ -310,9 +320,9 @@ Section Row.
         transitivity (sum (ids (inputs l)) (fun i => sum (operator t m) (fun e => Qabs (snd e) * (Qabs (h (fst e) i) * Qabs (weight t i j))))).
         * apply sum_eq. intros i _. unfold pairs, dot. rewrite map_map. cbn [fst snd]. rewrite mass_map, <- sum_times. apply sum_eq. intros e _. rewrite Qabs_Qmult. ring.
         * rewrite sum_swap. apply sum_eq. intros e _. apply sum_times.
-      + rewrite nsum_cons. unfold steps at 1. lia.
-      + lia.
       + rewrite nsum_cons. unfold steps at 1. pose proof (SEEN t It). lia.
+      + lia.
+      + rewrite nsum_cons. unfold steps at 1. pose proof (SEEN t It). pose proof (inner_in t It). lia.
       + rewrite nsum_cons. unfold cells at 1. pose proof (SEEN t It). nia.
   Qed.
 
@@ -363,7 +373,7 @@ Section Row.
     { setoid_replace b with ((b - bias l m j) + bias l m j) by ring. eapply Qle_trans; [apply Qabs_triangle|]. fold beta. clear - Db. lra. }
     set (T := sum (terms l) magnitude) in *. set (Y := sum (terms l) exact) in *.
     assert (count_of N' <= all_cells) as CN.
-    { unfold N', all_cells. rewrite count_plus. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le, nsum_le. intros t _. unfold steps, cells. nia. }
+    { unfold N', all_cells. rewrite count_plus. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le, nsum_le. intros t _. unfold steps, cells. apply Nat.max_lub; nia. }
     assert (pow roundings <= 2) as P2 by (apply (pow_two A PRECISION), few; lia).
     assert (pow N' <= 2) as PN2 by (eapply Qle_trans; [apply (pow_mono A PRECISION N' roundings); unfold N', roundings; lia|exact P2]).
     pose proof (pow_one A PRECISION N') as PN1. pose proof (pow_one A PRECISION roundings) as PR1. pose proof (pow_one A PRECISION N) as PM1.
