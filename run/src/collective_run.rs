@@ -210,8 +210,12 @@ impl Question<'_> {
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
-    /// How many budgets are worked on at a time: not more than fit into half of what the input may take.
+    /// How many budgets are worked on at a time: not more than fit into half of what the input may take. Another solver
+    /// has threads of its own.
     fn at_once(&self) -> usize {
+        if matches!(self.solver, Proposer::Highs(_)) {
+            return 1;
+        }
         let sums = (self.graph.node_count() as u64).saturating_mul(self.graph.attribute_count() as u64);
         let each = COLUMNS.saturating_add(sums.saturating_mul(SUMS));
         let fit = usize::try_from(largest_input() / 2 / each).unwrap_or(usize::MAX);

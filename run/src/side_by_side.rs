@@ -11,8 +11,8 @@ struct Handed<T, F> {
     take: F,
 }
 
-/// Works on so many items at a time, begun in their order, and hands results over in that order. An item without a
-/// result ends the work: no other is begun, and what was finished after it is still handed over.
+/// Works on so many items at a time (no more than threads), begun in their order, and hands results over in that order.
+/// An item without a result ends the work: no other is begun, and what was finished after it is still handed over.
 pub(crate) fn side_by_side<I: Sync, T: Send>(
     items: &[I],
     at_once: usize,
@@ -35,8 +35,8 @@ pub(crate) fn side_by_side<I: Sync, T: Send>(
             }
         }
     };
-    // More than one lane only where all of them begin at once: a thread that waits for a part of its own work might
-    // otherwise begin another lane, and come back when that has ended.
+    // A thread that waits for a part of its own work takes up other work meanwhile: lanes that have begun are not among
+    // it, and with no more lanes than threads all begin at once.
     match at_once.min(items.len()) {
         0 | 1 => lane(),
         lanes => rayon::scope(|scope| (0..lanes).for_each(|_| scope.spawn(|_| lane()))),

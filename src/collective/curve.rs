@@ -90,6 +90,8 @@ pub struct Outcome {
     pub bound: usize,
     /// Predictions that no perturbation within the budget breaks, each by itself.
     pub safe: usize,
+    /// Their nodes.
+    safe_nodes: BTreeSet<usize>,
     /// The bound before it was rounded down, in each component of the graph by itself; the number itself where all
     /// perturbations were listed.
     pub fractional: f64,
@@ -112,8 +114,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Takes the attack found for a smaller budget where that breaks more: it still does.
+    /// Takes the attack found for a smaller budget where that breaks more: it still does. Whatever it breaks is not safe.
     pub fn attacked_as_before(&mut self, before: &Outcome) {
+        if let Some(node) = before.broken.iter().find(|node| self.safe_nodes.contains(node)) {
+            let refuted =
+                || before.refuted(format!("node {node}, which is safe by itself under {} flips,", self.global));
+            self.contradiction = self.contradiction.take().or_else(|| Some(refuted()));
+        }
         if before.broken.len() > self.broken.len() {
             self.broken.clone_from(&before.broken);
             self.flips.clone_from(&before.flips);
@@ -225,6 +232,7 @@ impl<'a> Collective<'a> {
             counted: self.nodes.len(),
             bound: open.len(),
             safe: safe.len(),
+            safe_nodes: safe.iter().map(|(base, _)| base.node).collect(),
             fractional: open.len() as f64,
             broken: Vec::new(),
             flips: Vec::new(),

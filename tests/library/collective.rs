@@ -263,6 +263,27 @@ fn nothing_breaks_without_flips() {
     }
 }
 
+/// An attack of a smaller budget that breaks what is safe, or more than the bound, stops the run.
+#[test]
+fn attacks_of_smaller_budgets_refute() {
+    for case in (0..40).filter_map(case) {
+        let settings = Settings { listed: 0, swaps: Some(300), ..Settings::default() };
+        let work = Collective::new(&case.certifier, &case.nodes, settings).unwrap();
+        let outcome = work.at(case.problem.budget.global()).unwrap();
+        let refutes = |broken: Vec<usize>| {
+            let (mut before, mut outcome) = (outcome.clone(), outcome.clone());
+            before.broken = broken;
+            outcome.attacked_as_before(&before);
+            outcome.contradiction.is_some()
+        };
+        let (safe, _): (Vec<_>, Vec<_>) =
+            case.nodes.iter().partition(|(base, _)| base.needed > case.problem.budget.global());
+        assert!(!refutes(outcome.broken.clone()), "seed {}", case.seed);
+        assert!(safe.iter().all(|(base, _)| refutes(vec![base.node])), "seed {}", case.seed);
+        assert!(refutes((0..=outcome.bound).map(|node| node + case.nodes.len()).collect()), "seed {}", case.seed);
+    }
+}
+
 /// A budget that is larger bounds and breaks no less.
 #[test]
 fn curves_rise() {
