@@ -38,10 +38,14 @@ Fixpoint union (l : list Z) : list Z -> list Z :=
    the sums of the magnitudes that are added up for each unit; and how wrong a sum is, and a difference of two sums, if inputs are. *)
 Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : Z -> Z; between : Z -> Z -> Z }.
 
-(* Attributes that the row of a term sees, by those of each node, with those that may be added. *)
+(* Attributes that the row of a term sees, by those of each node, with those that may be added: no more than budgets allow, than nodes may get, and than
+   there are. *)
 Definition present (X : Z -> Z -> bool) (inputs : Z) : table (list Z) := tabulate (fun n => filter (X n) (ids inputs)).
-Definition seen_attributes (P : problem) (of_node : table (list Z)) (row : list (Z * Z)) : Z :=
-  Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => pos (each P (fst e)))).
+Definition may_get (P : problem) (inputs : Z) : table Z :=
+  tabulate (fun n => Z.min (pos (each P n)) (Z.of_nat (length (filter (fun d => permitted P n d && negb (attributes P n d)) (ids inputs))))).
+Definition seen_attributes (P : problem) (of_node : table (list Z)) (may_get : table Z) (inputs : Z) (row : list (Z * Z)) : Z :=
+  Z.min (pos inputs)
+    (Z.of_nat (length (fold_right (fun e rest => union (get of_node (fst e)) rest) [] row)) + Z.min (pos (total P)) (zsum row (fun e => get may_get (fst e)))).
 
 (* What reading adds to a sum of magnitudes of attributes, where so large a number stands for what is added to attributes that underflow. *)
 Definition misread (A : arithmetic) (base magnitude factors : Z) : Z :=
@@ -49,7 +53,7 @@ Definition misread (A : arithmetic) (base magnitude factors : Z) : Z :=
   else (magnitude * 2 ^ 126 + 2 ^ base * factors * (if flushes A then 2 ^ precision A else 1)) / 2 ^ (126 + precision A) + 1.
 
 (* The first layer, where attributes that node m reads are at most `large m`, times 2^base; `magnitudes` are the intervals of its sums of magnitudes. *)
-Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : table (list Z)) (large : Z -> Z) (magnitudes : Z -> Z -> option (list (Z * Z)))
+Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : table (list Z)) (may_get : table Z) (large : Z -> Z) (magnitudes : Z -> Z -> option (list (Z * Z)))
     (l : layer Z) (weights width m : Z) : option received :=
   match magnitudes width m with
   | Some b =>
@@ -58,7 +62,7 @@ Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : ta
       let factors := if reads_exactly A then 0 else weights * zsum (ids (inputs l)) (fun _ => 1) * entries in
       let wrong j := misread A base (snd (at_unit width b j)) factors in
       if Z.leb (2 ^ base) most && Z.ltb most (2 ^ (127 + base)) then
-        Some {| counts := map (fun t => (seen_attributes P of_node (operator t m), Z.of_nat (length (operator t m)))) (terms l);
+        Some {| counts := map (fun t => (seen_attributes P of_node may_get (inputs l) (operator t m), Z.of_nat (length (operator t m)))) (terms l);
                 largest := most + misread A base most 1; added := fun j => snd (at_unit width b j) + wrong j; inherited := wrong;
                 between := fun y other => wrong y + wrong other |}
       else None
@@ -171,7 +175,7 @@ Definition deployed_by (prepare : network Z -> Z -> option prepared) (seen_by_ch
             let table_of P' v u :=
               let of_node := present (attributes P') (inputs first) in
               let magnitudes := within_view seen_by_checker u [absolute first] in
-              all_sums A base (within_view seen_by_checker v) (receive_first A base P' of_node (fun _ => 2 ^ base) magnitudes) z s classes in
+              all_sums A base (within_view seen_by_checker v) (receive_first A base P' of_node (may_get P' (inputs first)) (fun _ => 2 ^ base) magnitudes) z s classes in
             Some {| arithmetic_of := A; exactly := p; errors := table_of P0 (root p) (root q);
                     errors_on := fun F => let made := only P (flipped (attributes P) F) in table_of (only P0 (rows F)) (view_of p made) (view_of q made) |}
         | None => None

@@ -43,7 +43,7 @@ Definition prepare_deployed_ranges (A : arithmetic) (base : Z) (z : network Z) (
           let large m := greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get largest (fst e))) in
           Some {| arithmetic_moved := A; exactly_moved := p;
                   errors_moved := all_sums A base (known_within below (known_units p))
-                    (receive_first A base (not_0 P V) of_node large (magnitudes_within P V moves first)) z s classes |}
+                    (receive_first A base (not_0 P V) of_node (may_get (not_0 P V) (inputs first)) large (magnitudes_within P V moves first)) z s classes |}
         else None
     | _, _, _ => None
     end

@@ -73,17 +73,17 @@ Section Attack.
   Qed.
 
   Lemma first_holds H w width m r : execution A [] X H ->
-    receive_first A base (not_0 P V) (present (attributes (not_0 P V)) (inputs first))
+    receive_first A base (not_0 P V) (present (attributes (not_0 P V)) (inputs first)) (may_get (not_0 P V) (inputs first))
       (fun m => greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e))))
         (magnitudes_within P V moves first)
       first (heaviest first width w) width m = Some r -> receives first base m width H X r.
   Proof.
     intros EX. pose proof above_0 as D0. apply (receive_first_spec A base (not_0 P V) C first X H _ _ PRECISION BASE); [| exact EX| |].
-    - destruct MADE as ((_ & _ & T & L) & _). split; [cbn [not_0 total]; unfold pos; lia|]. split.
+    - destruct MADE as ((_ & PF & T & L) & _). split; [cbn [not_0 total]; unfold pos; lia|]. split.
       + intros n. cbn [not_0 each]. unfold pos. destruct (of_node n C) as [|f rest] eqn:E; [unfold size; cbn; lia|].
         assert (In f (of_node n C)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E']. apply Z.eqb_eq in E'.
         specialize (L f I). rewrite E', E in L. lia.
-      + intros n d N. destruct (member n d) as [I|I]; [right; exact I|left]. cbn [not_0 attributes]. apply negb_true_iff, Z.eqb_neq. intros E.
+      + intros n d N. destruct (member n d) as [I|I]; [right; split; [exact I|exact (proj1 (PF _ I))]|left]. cbn [not_0 attributes]. apply negb_true_iff, Z.eqb_neq. intros E.
         apply negb_true_iff in N.
         assert (is_zero (X n d) = true); [|congruence]. apply is_zero_spec. pose proof (TIMES n d) as T0.
         rewrite (proj2 (moved_size n d) I), E, Z.mul_0_r in T0. pose proof (unit_pos base D HD) as B.
@@ -151,7 +151,7 @@ Proof.
   { destruct (prepared_spec z classes P V moves p EP) as (l' & b' & f' & E & _ & ->). rewrite EZ in E. injection E as <- <-. reflexivity. }
   (* Margins of integers are margins of executions. *)
   assert (forall D V' X W e a b, attacked P V moves D V' -> times base D V' X -> execution A (rational bits) X W ->
-    get (all_sums A base (known_within below (known_units p)) (receive_first A base (not_0 P V) (present (attributes (not_0 P V)) (inputs first))
+    get (all_sums A base (known_within below (known_units p)) (receive_first A base (not_0 P V) (present (attributes (not_0 P V)) (inputs first)) (may_get (not_0 P V) (inputs first))
       (fun m => greatest (terms first) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get (tabulate (largest_entry P V moves)) (fst e))))
         (magnitudes_within P V moves first)) z s classes) t = Some e ->
     0 <= a < classes -> 0 <= b < classes -> D * pair_error A e a b < zvalue (dilate D z) V' t a - zvalue (dilate D z) V' t b -> (W t b < W t a)%Q) as RUN.

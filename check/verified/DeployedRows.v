@@ -1,6 +1,6 @@
 (* What a node receives is what `received` says: of attributes after flips, and of units whose sizes and errors are known. *)
 From Coq Require Import ZArith QArith Qabs Qpower List Bool Lia Lqa Permutation.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Leaf Sound Floats Roundings RoundedRow Deployed ComputedRow.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Forward Units Leaf Sound Floats Roundings RoundedRow Deployed ComputedRow.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -38,52 +38,75 @@ Qed.
 
 (* Attributes Y of rows after at most so many additions L to those of P. *)
 Definition additions (P : problem) (L : list flip) (Y : Z -> Z -> bool) : Prop :=
-  size L <= pos (total P) /\ (forall n, size (of_node n L) <= pos (each P n)) /\ (forall n d, Y n d = true -> attributes P n d = true \/ In (n, d) L).
+  size L <= pos (total P) /\ (forall n, size (of_node n L) <= pos (each P n)) /\ (forall n d, Y n d = true -> attributes P n d = true \/ (In (n, d) L /\ permitted P n d = true)).
 
 Lemma seen_attributes_spec P L Y inputs row : additions P L Y ->
-  Z.of_nat (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs))) <= seen_attributes P (present (attributes P) inputs) row.
+  Z.of_nat (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs))) <=
+    seen_attributes P (present (attributes P) inputs) (may_get P inputs) inputs row.
 Proof.
-  intros (T & B & H). set (L' := filter (fun f => existsb (fun e : Z * Z => Z.eqb (fst e) (fst f)) row) L).
+  intros (T & B & H).
+  assert (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs)) <= length (ids inputs))%nat as CAP.
+  { rewrite <- (filter_all (ids inputs)) at 2. apply filter_mono. reflexivity. }
+  assert (length (ids inputs) = Z.to_nat inputs) as LI by (unfold ids; generalize 0; induction (Z.to_nat inputs) as [|k IH]; intros from;
+    [reflexivity|]; cbn [counting length]; rewrite IH; reflexivity).
+  (* Only attributes that are permitted and absent are added, each once. *)
+  set (open := fun f : flip => permitted P (fst f) (snd f) && negb (attributes P (fst f) (snd f)) && existsb (Z.eqb (snd f)) (ids inputs)).
+  set (L' := nodup flip_dec (filter open (filter (fun f => existsb (fun e : Z * Z => Z.eqb (fst e) (fst f)) row) L))).
+  assert (forall f, In f L' <-> In f L /\ existsb (fun e : Z * Z => Z.eqb (fst e) (fst f)) row = true /\ open f = true) as IN
+    by (intros f; unfold L'; rewrite nodup_In, !filter_In; tauto).
+  assert (NoDup L') as ND by apply NoDup_nodup.
   pose proof (filter_either (ids inputs) (fun d => existsb (fun e : Z * Z => Y (fst e) d) row)
     (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (fun d => existsb (Z.eqb d) (map snd L'))) as X.
   assert (length (filter (fun d => existsb (Z.eqb d) (map snd L')) (ids inputs)) <= length L')%nat as BL.
-  { rewrite <- (map_length snd L'). apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [_ I].
-    apply existsb_exists in I as (d' & I & E). apply Z.eqb_eq in E. subst d'. exact I. }
+  { apply Nat.le_trans with (length (map snd L')); [|rewrite map_length; apply le_n]. apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|].
+    intros d I. apply filter_In in I as [_ I]. apply existsb_exists in I as (d' & I & E). apply Z.eqb_eq in E. subst d'. exact I. }
   assert (Z.of_nat (length L') <= pos (total P)) as B1.
-  { assert (length L' <= length L)%nat as LL by (unfold L'; clear; induction L as [|f L IH]; cbn [filter length]; [lia|]; destruct (existsb _ row);
-      cbn [length]; lia). unfold size in *. lia. }
-  assert (Z.of_nat (length L') <= zsum row (fun e => pos (each P (fst e)))) as B2.
-  { rewrite size_sum. unfold L'. rewrite zsum_filter.
-    transitivity (zsum L (fun f => zsum row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0))).
-    - apply zsum_le_in. intros f _. destruct (existsb _ row) eqn:E.
-      + apply existsb_exists in E as (e & Ie & E). pose proof (zsum_mem row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0) e Ie) as M.
-        cbn beta in M. rewrite (Z.eqb_sym (fst f) (fst e)), E in M. apply M. intros b _. destruct (Z.eqb (fst f) (fst b)); lia.
-      + apply zsum_nonneg. intros e _. destruct (Z.eqb (fst f) (fst e)); lia.
-    - rewrite zsum_swap. apply zsum_le_in. intros e _. rewrite <- size_of_node. apply B. }
+  { assert (length L' <= length L)%nat as LL by (apply NoDup_incl_length; [exact ND|]; intros f I; apply IN; exact I). unfold size in *. lia. }
+  assert (forall n, size (of_node n L') <= get (may_get P inputs) n) as ONE.
+  { intros n. unfold may_get. rewrite get_tabulate. apply Z.min_glb.
+    - etransitivity; [|apply B]. unfold size. apply inj_le, NoDup_incl_length; [apply NoDup_filter; exact ND|]. intros f I. apply filter_In in I as [I E].
+      apply filter_In. split; [apply IN; exact I|exact E].
+    - unfold size. apply inj_le. apply Nat.le_trans with (length (map snd (of_node n L'))); [rewrite map_length; apply le_n|]. apply NoDup_incl_length.
+      + assert (forall l : list flip, NoDup l -> (forall f, In f l -> fst f = n) -> NoDup (map snd l)) as MS.
+        { induction l as [|f l IHl]; intros NDl EQ; cbn [map]; [constructor|]. inversion NDl; subst. constructor.
+          - intros C. apply in_map_iff in C as (g & E & Ig). assert (f = g) as ->; [|contradiction].
+            rewrite (surjective_pairing f), (surjective_pairing g), E, (EQ f (or_introl eq_refl)), (EQ g (or_intror Ig)). reflexivity.
+          - apply IHl; [assumption|]. intros g Ig. apply EQ. right. exact Ig. }
+        apply MS; [apply NoDup_filter; exact ND|]. intros f I. apply filter_In in I as [_ E]. apply Z.eqb_eq. exact E.
+      + intros d I. apply in_map_iff in I as (f & <- & I). apply filter_In in I as [I E]. apply Z.eqb_eq in E. apply IN in I as (_ & _ & O).
+        unfold open in O. apply andb_prop in O as [O Od]. rewrite E in O. apply existsb_exists in Od as (d' & Id & Ed). apply Z.eqb_eq in Ed. subst d'.
+        apply filter_In. auto. }
+  assert (Z.of_nat (length L') <= zsum row (fun e => get (may_get P inputs) (fst e))) as B2.
+  { rewrite size_sum. transitivity (zsum L' (fun f => zsum row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0))).
+    - apply zsum_le_in. intros f I. apply IN in I as (_ & E & _).
+      apply existsb_exists in E as (e & Ie & E). pose proof (zsum_mem row (fun e : Z * Z => if Z.eqb (fst f) (fst e) then 1 else 0) e Ie) as M.
+      cbn beta in M. rewrite (Z.eqb_sym (fst f) (fst e)), E in M. apply M. intros b _. destruct (Z.eqb (fst f) (fst b)); lia.
+    - rewrite zsum_swap. apply zsum_le_in. intros e _. rewrite <- size_of_node. apply ONE. }
   assert (length (filter (fun d => existsb (fun e : Z * Z => Y (fst e) d) row) (ids inputs)) <=
     length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) + length (filter (fun d => existsb (Z.eqb d) (map snd L'))
       (ids inputs)))%nat as C.
-  { apply X. intros d _ E. apply existsb_exists in E as (e & Ie & E). destruct (H _ _ E) as [E'|I].
+  { apply X. intros d Id E. apply existsb_exists in E as (e & Ie & E). destruct (attributes P (fst e) d) eqn:EA.
     - left. apply existsb_exists. exists e. auto.
-    - right. apply existsb_exists. exists d. rewrite Z.eqb_refl. split; [|reflexivity].
-      apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply filter_In. split; [exact I|]. apply existsb_exists. exists e. cbn [fst].
-      rewrite Z.eqb_refl. auto. }
+    - destruct (H _ _ E) as [E'|[I PE]]; [congruence|]. right. apply existsb_exists. exists d. rewrite Z.eqb_refl. split; [|reflexivity].
+      apply in_map_iff. exists (fst e, d). split; [reflexivity|]. apply IN. split; [exact I|]. split.
+      + apply existsb_exists. exists e. cbn [fst]. rewrite Z.eqb_refl. auto.
+      + unfold open. cbn [fst snd]. rewrite PE, EA. apply existsb_exists. exists d. rewrite Z.eqb_refl. auto. }
   assert (length (filter (fun d => existsb (fun e : Z * Z => attributes P (fst e) d) row) (ids inputs)) <=
     length (fold_right (fun e rest => union (get (present (attributes P) inputs) (fst e)) rest) [] row))%nat as U.
   { apply NoDup_incl_length; [apply NoDup_filter, ids_nodup|]. intros d I. apply filter_In in I as [I E]. apply existsb_exists in E as (e & Ie & E). clear - I E Ie.
     induction row as [|e' row IH]; [destruct Ie|]. cbn [fold_right]. apply union_in. destruct Ie as [->|Ie]; [left|right; apply IH; exact Ie].
     unfold present. rewrite get_tabulate. apply filter_In. auto. }
-  unfold seen_attributes. lia.
+  unfold seen_attributes, pos in *. lia.
 Qed.
 
 Lemma flips_add P F : admissible P F -> additions P F (flipped (attributes P) F).
 Proof.
-  intros (_ & _ & T & L). split; [unfold pos; lia|]. split.
+  intros (_ & PF & T & L). split; [unfold pos; lia|]. split.
   - intros n. unfold pos. destruct (of_node n F) as [|f rest] eqn:E; [unfold size; cbn; lia|].
     assert (In f (of_node n F)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E'].
     apply Z.eqb_eq in E'. specialize (L f I). rewrite E', E in L. lia.
   - intros n d E. unfold flipped in E. destruct (existsb (same (n, d)) F) eqn:S; [right|left; exact E].
-    apply existsb_exists in S as (f & If & S). apply same_spec in S. subst f. exact If.
+    apply existsb_exists in S as (f & If & S). apply same_spec in S. subst f. split; [exact If|exact (proj1 (PF _ If))].
 Qed.
 
 Lemma regroup {B} (us : list Z) (row : list (Z * B)) (g : B -> Z -> Z) c :
@@ -182,7 +205,7 @@ Section First.
   Qed.
 
   Lemma receive_first_spec w width m r :
-    receive_first A base P (present (attributes P) (inputs first)) large magnitudes first (heaviest first width w) width m = Some r ->
+    receive_first A base P (present (attributes P) (inputs first)) (may_get P (inputs first)) large magnitudes first (heaviest first width w) width m = Some r ->
       receives first base m width H X r.
   Proof.
     intros R. unfold receive_first in R. destruct (magnitudes width m) as [b|] eqn:M; [|discriminate].
@@ -216,7 +239,7 @@ Section First.
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited between].
     - assert (forall ts, (forall t, In t ts -> In t (terms first)) ->
         Forall2 (fun t c => (Z.of_nat (length (filter (seen_by H m t) (ids (inputs first)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
-        (map (fun t => (seen_attributes P (present (attributes P) (inputs first)) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C;
+        (map (fun t => (seen_attributes P (present (attributes P) (inputs first)) (may_get P (inputs first)) (inputs first) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C;
           [|exact (C _ (fun t It => It))].
       induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It]. cbn [fst snd]. split; [|reflexivity].
       etransitivity; [|apply (seen_attributes_spec P L _ _ _ ADDITIONS)]. apply inj_le. apply filter_mono. intros i Ii E. unfold seen_by in E.

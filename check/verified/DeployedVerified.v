@@ -69,7 +69,7 @@ Section Judged.
   Hypothesis START : forall F, admissible P F -> exists V, same_values [] V /\ reads_as V X0.
 
   Definition table_of (P' : problem) (v w : view) (first : layer Z) : table summing :=
-    all_sums A base (within_view change v) (receive_first A base P' (present (attributes P') (inputs first)) (fun _ => 2 ^ base)
+    all_sums A base (within_view change v) (receive_first A base P' (present (attributes P') (inputs first)) (may_get P' (inputs first)) (fun _ => 2 ^ base)
       (within_view change w [absolute first])) z s classes.
 
   Lemma prepared_parts : exists first q, arithmetic_of d = A /\ prepare (change z) classes = Some (exactly d) /\ ends z first /\
@@ -105,7 +105,7 @@ Section Judged.
       - left. clear - EN EZ NE. subst z. induction top as [|l top IH]; [exact EN|]. cbn [app ends] in EN.
         destruct (top ++ net) eqn:E; [apply app_eq_nil in E as [_ E]; contradiction|exact (IH EN)]. }
     assert (z <> []) as NZ by (intros E; rewrite E in EN; destruct EN).
-    apply (margin_near A base (within_view change (view_of (exactly d) P')) (receive_first A base P0' (present (attributes P0') (inputs first))
+    apply (margin_near A base (within_view change (view_of (exactly d) P')) (receive_first A base P0' (present (attributes P0') (inputs first)) (may_get P0' (inputs first))
       (fun _ => 2 ^ base) (within_view change (view_of q P') [absolute first])) z X
       PR ER BA) with (s := s) (qn := rational bits) (classes := classes) (V := W) (t := t) (x := x) (y := y) (other := other); auto; [| |apply ids_in;
         exact Hy|apply ids_in; exact Ho|].
@@ -304,10 +304,10 @@ Section Categorised.
   Qed.
 
   Lemma changes_stand z F Y : (exists first, ends z first /\ inputs first = count P) -> admissible W F -> apart (same_group change) F -> describes P G F Y ->
-    (forall n d, ~ 0 <= d < count P -> Y n d = attributes P n d) ->
+    (forall n d, ~ 0 <= d < count P -> Y n d = attributes P n d) -> (forall n d, Y n d <> attributes P n d -> permitted P n d = true) ->
     stand_for (widen change (count W)) P W (same_group change) entries 0 z F (entries Y) (numbers Y).
   Proof.
-    intros (first & EN & IN) AD AP DE OUT. split; [exact AD|]. split; [exact AP|]. split; [|split; [|split]].
+    intros (first & EN & IN) AD AP DE OUT MAY. split; [exact AD|]. split; [exact AP|]. split; [|split; [|split]].
     - intros first' net EN' B m j.
       assert (first' = first) as -> by (clear - EN EN'; induction z as [|l below IH]; [destruct EN|]; cbn [ends] in *; destruct below; [congruence|auto]).
       assert (exists low w, bottom net 0 = Some (low, w) /\ inputs low = count P) as (low & w & B' & IN').
@@ -323,6 +323,7 @@ Section Categorised.
         assert (In f (of_node n F)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E'].
         apply Z.eqb_eq in E'. specialize (L f I). rewrite E', E in L. change (each W) with (each P) in L. unfold pos. lia.
       + intros n d B. unfold entries in B. destruct (Y n d) eqn:EY; [|discriminate B]. clear B. destruct (attributes P n d) eqn:EX; [left; reflexivity|right].
+        split; [|apply MAY; congruence].
         assert (0 <= d < count P) as Hd by (destruct (Z_le_gt_dec 0 d); [destruct (Z_lt_ge_dec d (count P)); [lia|]|]; exfalso; rewrite OUT in EY by lia;
           congruence).
         specialize (DE n d Hd). rewrite EY, EX in DE. cbn [bit] in DE.
@@ -385,9 +386,11 @@ Proof.
     + apply made_describes; assumption.
     + intros n i N. destruct M as (C & _). destruct (Bool.bool_dec (Y n i) (attributes P n i)) as [Q|Q]; [exact Q|]. destruct (C n i Q) as (_ & H & _).
       contradiction.
+    + intros n i N. destruct M as (C & _). apply (C n i N).
   - intros F AD AP. set (Y := recategorise P G (snd (widened P G)) F). exists (entries Y), (numbers Y). split; [|split].
-    + apply (changes_stand P G E1); auto; [apply result_describes; assumption|]. intros n i N. unfold Y, recategorise.
-      destruct (Z.leb_spec 0 i); [destruct (Z.ltb_spec i (count P)); [lia|]|]; reflexivity.
+    + apply (changes_stand P G E1); auto; [apply result_describes; assumption| |].
+      * intros n i N. unfold Y, recategorise. destruct (Z.leb_spec 0 i); [destruct (Z.ltb_spec i (count P)); [lia|]|]; reflexivity.
+      * intros n i N. assert (recategorised P G Y) as (C & _) by (apply result_recategorised; assumption). apply (C n i N).
     + exists Y. split; [apply result_recategorised; assumption|reflexivity].
     + intros n i N. unfold entries in N. fold Y. destruct (Y n i); [reflexivity|contradiction N; reflexivity].
   - intros F AD. exists (entries (attributes P)). destruct (unchanged_stands P G E1 z F EX AD) as (_ & _ & SAME & READ & _). auto.
