@@ -42,17 +42,33 @@ Proof.
   apply (Qmult_le_r _ _ (Int d) D0). rewrite (Qmult_comm e). eapply Qle_trans; [exact H|exact L].
 Qed.
 
-Definition seen_by (h : Z -> Z -> Q) (m : Z) (t : term Z) (i : Z) : bool := existsb (fun e => negb (is_zero (h (fst e) i))) (operator t m).
+Definition seen_by (h : nat -> Z -> Z -> Q) (m : Z) (t : reader Z) (i : Z) : bool := existsb (fun e => negb (is_zero (h (read_layer t) (fst e) i))) (operator t m).
+
+(* A term in integers; and the roundings of a list of terms do not depend on its order. *)
+Definition scaled_step (a w : Q) (q : reader Q) (z : reader Z) : Prop := scaled_term a w q z /\ read_layer q = read_layer z /\ read_units q = read_units z.
+
+Lemma list_max_perm l r : Permutation l r -> list_max l = list_max r.
+Proof. unfold list_max. induction 1; cbn [fold_right]; lia. Qed.
+
+Lemma perm_forall2 {B C} (R : B -> C -> Prop) l r l' : Forall2 R l r -> Permutation r l' -> exists r', Permutation l r' /\ Forall2 R r' l'.
+Proof.
+  intros F P. revert l F. induction P as [|c r r' P IH|c d r|r r' r'' P IH P' IH']; intros l F.
+  - inversion F; subst. exists []. auto.
+  - inversion F as [|b ? l0 ? X F']; subst. destruct (IH l0 F') as (r0 & P0 & F0). exists (b :: r0). split; [constructor; exact P0|constructor; assumption].
+  - inversion F as [|b ? l0 ? X F']; subst. inversion F' as [|b' ? l1 ? X' F'']; subst. exists (b' :: b :: l1). split; [constructor|repeat constructor; assumption].
+  - destruct (IH l F) as (r0 & P0 & F0). destruct (IH' r0 F0) as (r1 & P1 & F1). exists r1. split; [eapply Permutation_trans; eassumption|exact F1].
+Qed.
 
 (* What `received` has to be for computed inputs h and exact ones y. *)
-Definition receives (l : layer Z) (s m width : Z) (h y : Z -> Z -> Q) (r : received) : Prop :=
-  Forall2 (fun t c => (Z.of_nat (length (filter (seen_by h m t) (ids (inputs l)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) (terms l) (counts r) /\
+Definition receives (l : stage Z) (s m width : Z) (h y : nat -> Z -> Z -> Q) (r : received) : Prop :=
+  (exists ts, Permutation ts (steps l) /\
+    Forall2 (fun t c => (Z.of_nat (length (filter (seen_by h m t) (ids (read_units t)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts (counts r)) /\
   (2 ^ s <= largest r)%Z /\
-  (forall t e i, In t (terms l) -> In e (operator t m) -> In i (ids (inputs l)) -> 2 ^ s * Qabs (h (fst e) i) <= Int (largest r)) /\
-  (forall j, In j (ids width) -> Int (Z.abs (bias l m j)) +
-    sum (terms l) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (inputs l)) (fun i => 2 ^ s * Qabs (h (fst e) i) * Int (Z.abs (weight t i j))))) <= Int (added r j)) /\
-  (let wrong k := Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
-      sum (ids (inputs l)) (fun i => 2 ^ s * (h (fst e) i - y (fst e) i) * Int (k t i))))) in
+  (forall t e i, In t (steps l) -> In e (operator t m) -> In i (ids (read_units t)) -> 2 ^ s * Qabs (h (read_layer t) (fst e) i) <= Int (largest r)) /\
+  (forall j, In j (ids width) -> Int (Z.abs (stage_bias l m j)) +
+    sum (steps l) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (read_units t)) (fun i => 2 ^ s * Qabs (h (read_layer t) (fst e) i) * Int (Z.abs (weight t i j))))) <= Int (added r j)) /\
+  (let wrong k := Qabs (sum (steps l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+      sum (ids (read_units t)) (fun i => 2 ^ s * (h (read_layer t) (fst e) i - y (read_layer t) (fst e) i) * Int (k t i))))) in
     (forall j, In j (ids width) -> wrong (fun t i => weight t i j) <= Int (inherited r j)) /\
     (forall j other, In j (ids width) -> In other (ids width) -> wrong (fun t i => weight t i j - weight t i other)%Z <= Int (between r j other))).
 
@@ -82,53 +98,55 @@ Section Rounded.
 End Rounded.
 
 Section Computed.
-  Variables (A : arithmetic) (ql : layer Q) (l : layer Z) (a w s m width : Z) (h y : Z -> Z -> Q) (r : received).
+  Variables (A : arithmetic) (ql : stage Q) (l : stage Z) (a w s m width : Z) (h y : nat -> Z -> Z -> Q) (r : received).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (1 <= entry_error A)%Z.
   Hypothesis SHIFTS : (0 <= a /\ 0 <= w /\ 0 <= s)%Z.
-  Hypothesis TERMS : Forall2 (scaled_term (2 ^ a) (2 ^ w)) (terms ql) (terms l).
-  Hypothesis INPUTS : inputs ql = inputs l.
-  Hypothesis BIAS : forall m j, Int (bias l m j) == 2 ^ (s + a + w) * bias ql m j.
+  Hypothesis TERMS : Forall2 (scaled_step (2 ^ a) (2 ^ w)) (steps ql) (steps l).
+  Hypothesis BIAS : forall m j, Int (stage_bias l m j) == 2 ^ (s + a + w) * stage_bias ql m j.
   Hypothesis RECEIVES : receives l s m width h y r.
   Let scale := scale_of l r (heaviest l width w) a m.
   Hypothesis FITS : fits A l r scale (s + a + w) width m = true.
 
   Let whole := 2 ^ (s + a + w).
-  Let D (t : term Q) : nat := length (filter (seen h m t) (ids (inputs ql))).
+  Let D (t : reader Q) : nat := length (filter (seen h m t) (ids (read_units t))).
 
   (* A row of exact sums of inputs x, in integers. *)
-  Definition middle (x : Z -> Z -> Q) (j : Z) : Q := Int (bias l m j) + sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
-    sum (ids (inputs l)) (fun i => 2 ^ s * x (fst e) i * Int (weight t i j)))).
+  Definition middle (x : nat -> Z -> Z -> Q) (j : Z) : Q := Int (stage_bias l m j) + sum (steps l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+    sum (ids (read_units t)) (fun i => 2 ^ s * x (read_layer t) (fst e) i * Int (weight t i j)))).
 
-  Lemma middle_exact x j : whole * (bias ql m j + sum (terms ql) (exact ql x m j)) == middle x j.
+  Lemma middle_exact x j : whole * (stage_bias ql m j + sum (steps ql) (exact x m j)) == middle x j.
   Proof.
     assert (whole == 2 ^ s * 2 ^ a * 2 ^ w) as WH by (unfold whole; rewrite !two_power; reflexivity).
     unfold middle. rewrite Qmult_plus_distr_r. apply Qplus_comp; [symmetry; apply BIAS|]. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS).
-    intros tq t _ _ [TO TW].
-    unfold exact. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. rewrite E3, WH, INPUTS.
-    transitivity (2 ^ a * snd e * (2 ^ s * 2 ^ w * sum (ids (inputs l)) (fun i => x (fst e) i * weight tq i j))); [ring|]. apply Qmult_comp; [reflexivity|].
+    intros tq t _ _ ([TO TW] & TL & TU).
+    unfold exact. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. rewrite E3, WH, TU, TL.
+    transitivity (2 ^ a * snd e * (2 ^ s * 2 ^ w * sum (ids (read_units t)) (fun i => x (read_layer t) (fst e) i * weight tq i j))); [ring|]. apply Qmult_comp; [reflexivity|].
     rewrite <- sum_times. apply sum_eq. intros i _. rewrite TW, E2. ring.
   Qed.
 
-  Lemma seen_same tq t i : scaled_term (2 ^ a) (2 ^ w) tq t -> seen h m tq i = seen_by h m t i.
+  Lemma seen_same tq t i : scaled_step (2 ^ a) (2 ^ w) tq t -> seen h m tq i = seen_by h m t i.
   Proof.
-    intros [O _]. unfold seen, seen_by. specialize (O m). induction O as [|e f es fs [E _] O IH]; [reflexivity|]. cbn [existsb]. rewrite E, IH. reflexivity.
+    intros ([O _] & L & _). unfold seen, seen_by. rewrite L. specialize (O m). induction O as [|e f es fs [E _] O IH]; [reflexivity|]. cbn [existsb]. rewrite E, IH. reflexivity.
   Qed.
 
-  Lemma counts_of : Forall2 (fun tq c => (Z.of_nat (D tq) <= fst c)%Z /\ snd c = Z.of_nat (row m tq)) (terms ql) (counts r).
+  Lemma counts_of : exists tqs, Permutation (steps ql) tqs /\ Forall2 (fun tq c => (Z.of_nat (D tq) <= fst c)%Z /\ snd c = Z.of_nat (row m tq)) tqs (counts r).
   Proof.
-    destruct RECEIVES as (C & _). unfold D. rewrite INPUTS. clear RECEIVES BIAS FITS. revert C. generalize (counts r). induction TERMS as [|tq t tqs ts T TS IH]; intros cs C; inversion C as [|? c ? cs' [C1 C2] C']; subst; constructor; auto.
+    destruct RECEIVES as ((zs & PZ & C) & _). destruct (perm_forall2 _ _ _ _ TERMS (Permutation_sym PZ)) as (tqs & PT & TS). exists tqs. split; [exact PT|].
+    unfold D. clear RECEIVES BIAS FITS PZ PT. revert C. generalize (counts r). induction TS as [|tq t tqs ts T TS IH]; intros cs C;
+      inversion C as [|? c ? cs' [C1 C2] C']; subst; constructor; auto.
     split.
-    - erewrite filter_ext; [exact C1|]. intros i. apply seen_same. exact T.
-    - rewrite C2. unfold row. destruct T as [O _]. specialize (O m). f_equal. symmetry. clear - O. induction O; cbn [length]; congruence.
+    - erewrite filter_ext; [|intros i; apply seen_same; exact T]. destruct T as (_ & _ & ->). exact C1.
+    - rewrite C2. unfold row. destruct T as ([O _] & _). specialize (O m). f_equal. symmetry. clear - O. induction O; cbn [length]; congruence.
   Qed.
 
   Lemma roundings_le : (Z.of_nat (roundings A ql m D) <= roundings_of A r)%Z.
   Proof.
     unfold roundings, roundings_of. rewrite !Nat2Z.inj_add, Z2Nat.id by lia.
-    assert (Z.of_nat (nsum (terms ql) (steps m D)) <= zsum (counts r) (fun c => Z.max (fst c) (snd c)) /\
+    assert (Z.of_nat (nsum (steps ql) (counted m D)) <= zsum (counts r) (fun c => Z.max (fst c) (snd c)) /\
       Z.of_nat (inner ql m D) <= greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)))%Z; [|lia].
-    unfold inner. pose proof counts_of as C. clear TERMS. induction C as [|t c ts cs [C1 C2] C [IH1 IH2]]; [split; reflexivity|]. rewrite nsum_cons, zsum_cons. unfold steps at 1.
+    unfold inner. destruct counts_of as (tqs & PT & C). rewrite (nsum_perm _ _ _ PT), (list_max_perm _ _ (Permutation_map _ PT)).
+    clear TERMS PT. induction C as [|t c ts cs [C1 C2] C [IH1 IH2]]; [split; reflexivity|]. rewrite nsum_cons, zsum_cons. unfold counted at 1.
     cbn [map list_max fold_right]. change (greatest (c :: cs) 0 (fun c => Z.min (fst c) (snd c))) with (Z.max (Z.min (fst c) (snd c)) (greatest cs 0 (fun c => Z.min (fst c) (snd c))))%Z.
     unfold list_max in IH2. split; lia.
   Qed.
@@ -136,12 +154,13 @@ Section Computed.
   Lemma cells_le : all_cells ql m D <= Int (cells_of r).
   Proof.
     unfold all_cells, cells_of, count_of. rewrite inject_Z_plus. change (Int 1) with 1. apply Qplus_le_compat; [|apply Qle_refl]. rewrite <- Zle_Qle.
-    pose proof counts_of as C. clear TERMS. induction C as [|t c ts cs [C1 C2] C IH]; [reflexivity|]. rewrite nsum_cons, zsum_cons. unfold cells at 1. rewrite Nat2Z.inj_add, Nat2Z.inj_mul, !Nat2Z.inj_add.
+    destruct counts_of as (tqs & PT & C). rewrite (nsum_perm _ _ _ PT).
+    clear TERMS PT. induction C as [|t c ts cs [C1 C2] C IH]; [reflexivity|]. rewrite nsum_cons, zsum_cons. unfold cells at 1. rewrite Nat2Z.inj_add, Nat2Z.inj_mul, !Nat2Z.inj_add.
     assert (0 <= Z.of_nat (D t))%Z by lia. assert (0 <= snd c)%Z by lia. nia.
   Qed.
 
-  Theorem computed_row j groups summands b z : In j (ids width) -> Permutation (concat groups) (terms ql) -> becomes A 1 (bias ql m j) b ->
-    Forall2 (adds A ql h m j) groups summands -> summed A (b :: concat summands) z ->
+  Theorem computed_row j groups summands b z : In j (ids width) -> Permutation (concat groups) (steps ql) -> becomes A 1 (stage_bias ql m j) b ->
+    Forall2 (adds A h m j) groups summands -> summed A (b :: concat summands) z ->
     let x := Int (roundings_of A r) * u A in
     Qabs (whole * z - middle h j) <= (x + x * x) * Int (added r j) + 24 * (Int (cells_of r * scale) * eta A).
   Proof.
@@ -151,7 +170,7 @@ Section Computed.
     set (alpha := 2 ^ a) in *. set (omega := 2 ^ w) in *. set (beta := 2 ^ s) in *.
     assert (0 < alpha /\ 0 < omega /\ 0 < beta) as (PA & PW & PS) by (unfold alpha, omega, beta; split; [|split]; apply two_power_pos).
     assert (whole == beta * alpha * omega) as WH by (unfold whole, beta, alpha, omega; rewrite !two_power; reflexivity).
-    set (ent := greatest (terms l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e)))).
+    set (ent := greatest (steps l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e)))).
     set (wei := heaviest l width w).
     assert (Int (2 ^ a) == alpha /\ Int (2 ^ w) == omega /\ Int (2 ^ s) == beta) as (IA & IW & IS) by (unfold alpha, omega, beta; rewrite !inject_two_power by assumption; repeat split; reflexivity).
     assert (alpha <= Int ent) as LE by (rewrite <- IA, <- Zle_Qle; apply greatest_least).
@@ -163,57 +182,57 @@ Section Computed.
     assert (1 <= E) as E1 by (apply Qle_shift_div_l; [exact PA|rewrite Qmult_1_l; exact LE]).
     assert (whole * (H * W * E) == Int scale) as SC.
     { unfold scale, scale_of. fold ent wei. rewrite !inject_Z_mult, WH. unfold H, W, E. field. repeat split; intros C; [rewrite C in PA|rewrite C in PW|rewrite C in PS]; discriminate. }
-    assert (Z.abs (bias l m j) <= greatest (ids width) 0 (fun j => Z.abs (bias l m j)))%Z as GB by (apply (greatest_in (ids width) 0 (fun j => Z.abs (bias l m j)) j Ij)).
-    assert (whole * Qabs (bias ql m j) == Int (Z.abs (bias l m j))) as AB.
+    assert (Z.abs (stage_bias l m j) <= greatest (ids width) 0 (fun j => Z.abs (stage_bias l m j)))%Z as GB by (apply (greatest_in (ids width) 0 (fun j => Z.abs (stage_bias l m j)) j Ij)).
+    assert (whole * Qabs (stage_bias ql m j) == Int (Z.abs (stage_bias l m j))) as AB.
     { rewrite <- abs_inject, BIAS, Qabs_Qmult. fold whole. rewrite (Qabs_pos whole); [reflexivity|]. apply Qlt_le_weak, two_power_pos. }
     assert (0 < whole) as PWH by apply two_power_pos.
     assert (Int (2 ^ (127 + (s + a + w))) == Int (2 ^ 127) * whole) as PR by (rewrite Z.pow_add_r by lia; rewrite inject_Z_mult; apply Qmult_comp; [reflexivity|]; unfold whole; apply inject_two_power; lia).
     pose proof cells_le as CL. set (cq := all_cells ql m D) in *.
     assert (1 <= H * W * E) as HWE by (assert (1 <= H * W) by (clear - H1 W1; nra); clear - H0 E1; nra).
-    assert (128 * (cq * (H * W * E) + Qabs (bias ql m j)) < Int (2 ^ 127)) as RANGE.
+    assert (128 * (cq * (H * W * E) + Qabs (stage_bias ql m j)) < Int (2 ^ 127)) as RANGE.
     { apply (Qmult_lt_l _ _ whole PWH). rewrite (Qmult_comm whole (Int (2 ^ 127))), <- PR. eapply Qle_lt_trans; [|rewrite <- Zlt_Qlt; exact F2].
       rewrite inject_Z_mult, inject_Z_plus, inject_Z_mult. change (Int 128) with 128.
-      assert (Int (Z.abs (bias l m j)) <= Int (greatest (ids width) 0 (fun j => Z.abs (bias l m j)))) as GB' by (rewrite <- Zle_Qle; exact GB).
+      assert (Int (Z.abs (stage_bias l m j)) <= Int (greatest (ids width) 0 (fun j => Z.abs (stage_bias l m j)))) as GB' by (rewrite <- Zle_Qle; exact GB).
       assert (0 <= Int scale) as SP by (rewrite <- SC; clear - PWH HWE; nra).
       assert (cq * Int scale <= Int (cells_of r) * Int scale) as CS by (clear - CL SP; nra).
-      setoid_replace (whole * (128 * (cq * (H * W * E) + Qabs (bias ql m j)))) with (128 * (cq * (whole * (H * W * E)) + whole * Qabs (bias ql m j))) by ring.
+      setoid_replace (whole * (128 * (cq * (H * W * E) + Qabs (stage_bias ql m j)))) with (128 * (cq * (whole * (H * W * E)) + whole * Qabs (stage_bias ql m j))) by ring.
       rewrite SC, AB. fold scale. clear - GB' CS. lra. }
-    assert (forall t e, In t (terms ql) -> In e (operator t m) -> exists t' e', In t' (terms l) /\ In e' (operator t' m) /\ fst e = fst e' /\ Int (snd e') == alpha * snd e) as FIND.
-    { intros t e It Ie. destruct (forall2_left _ _ _ t TERMS It) as (t' & It' & [TO _]). destruct (forall2_left _ _ _ e (TO m) Ie) as (e' & Ie' & E2 & E3). exists t', e'. auto. }
+    assert (forall t e, In t (steps ql) -> In e (operator t m) -> exists t' e', In t' (steps l) /\ In e' (operator t' m) /\ fst e = fst e' /\ read_layer t = read_layer t' /\ read_units t = read_units t' /\ Int (snd e') == alpha * snd e) as FIND.
+    { intros t e It Ie. destruct (forall2_left _ _ _ t TERMS It) as (t' & It' & [TO _] & TL & TU). destruct (forall2_left _ _ _ e (TO m) Ie) as (e' & Ie' & E2 & E3). exists t', e'. auto 8. }
     assert (count_of (roundings A ql m D) <= Int (roundings_of A r)) as RN by (unfold count_of; rewrite <- Zle_Qle; apply roundings_le).
     assert (x <= 1 # 2) as X2.
     { assert (0 < Int (2 ^ precision A)) as PP by (change 0 with (Int 0); rewrite <- Zlt_Qlt; apply Z.pow_pos_nonneg; lia). unfold x, u. apply Qle_shift_div_r; [exact PP|].
       rewrite Zle_Qle, inject_Z_mult in F1. change (Int 2) with 2 in F1. clear - F1. lra. }
     pose proof (count_nonneg (roundings A ql m D)) as RN0.
     set (x' := count_of (roundings A ql m D) * u A). assert (x' <= x /\ 0 <= x') as [XX X0] by (unfold x', x; clear - RN RN0 U1; split; nra).
-    assert (forall t' e, In t' (terms ql) -> In e (operator t' m) -> Qabs (snd e) <= E) as OPS.
-    { intros t e It Ie. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & _ & E3). unfold E. apply Qle_shift_div_l; [exact PA|].
+    assert (forall t' e, In t' (steps ql) -> In e (operator t' m) -> Qabs (snd e) <= E) as OPS.
+    { intros t e It Ie. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & _ & _ & _ & E3). unfold E. apply Qle_shift_div_l; [exact PA|].
       rewrite Qmult_comm, <- (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite <- Qabs_Qmult, <- E3, abs_inject, <- Zle_Qle. unfold ent.
-      etransitivity; [|apply (greatest_in (terms l) (2 ^ a) _ t' It')]. apply (greatest_in (operator t' m) 0 (fun e => Z.abs (snd e)) e' Ie'). }
-    assert (forall t i, In t (terms ql) -> In i (ids (inputs ql)) -> Qabs (weight t i j) <= W) as WTS.
-    { intros t i It Ii. destruct (forall2_left _ _ _ t TERMS It) as (t' & It' & [_ TW]). fold omega in TW. unfold W. apply Qle_shift_div_l; [exact PW|].
+      etransitivity; [|apply (greatest_in (steps l) (2 ^ a) _ t' It')]. apply (greatest_in (operator t' m) 0 (fun e => Z.abs (snd e)) e' Ie'). }
+    assert (forall t i, In t (steps ql) -> In i (ids (read_units t)) -> Qabs (weight t i j) <= W) as WTS.
+    { intros t i It Ii. destruct (forall2_left _ _ _ t TERMS It) as (t' & It' & [_ TW] & TL & TU). fold omega in TW. unfold W. apply Qle_shift_div_l; [exact PW|].
       rewrite Qmult_comm, <- (Qabs_pos omega) by (apply Qlt_le_weak; exact PW). rewrite <- Qabs_Qmult, <- TW, abs_inject, <- Zle_Qle. unfold wei, heaviest.
-      etransitivity; [|apply (greatest_in (terms l) (2 ^ w) _ t' It')]. rewrite INPUTS in Ii. etransitivity; [|apply (greatest_in (ids (inputs l)) 0 _ i Ii)].
+      etransitivity; [|apply (greatest_in (steps l) (2 ^ w) _ t' It')]. rewrite TU in Ii. etransitivity; [|apply (greatest_in (ids (read_units t')) 0 _ i Ii)].
       apply (greatest_in (ids width) 0 (fun j => Z.abs (weight t' i j)) j Ij). }
-    assert (forall t e i, In t (terms ql) -> In e (operator t m) -> In i (ids (inputs ql)) -> Qabs (h (fst e) i) <= H) as INS.
-    { intros t e i It Ie Ii. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & E2 & _). unfold H. apply Qle_shift_div_l; [exact PS|].
-      rewrite Qmult_comm, E2. rewrite INPUTS in Ii. apply (R3 t'); assumption. }
+    assert (forall t e i, In t (steps ql) -> In e (operator t m) -> In i (ids (read_units t)) -> Qabs (h (read_layer t) (fst e) i) <= H) as INS.
+    { intros t e i It Ie Ii. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & E2 & TL & TU & _). unfold H. apply Qle_shift_div_l; [exact PS|].
+      rewrite Qmult_comm, E2, TL. rewrite TU in Ii. apply (R3 t'); assumption. }
     assert (count_of (roundings A ql m D) * u A <= 1 # 2) as FEW by (fold x'; lra).
     pose proof (row_error A ql h m j D H W E PRECISION ltac:(lia) (conj H1 (conj W1 E1)) INS WTS OPS (fun t _ => le_n _) FEW RANGE groups summands b z PE Bb F S) as RE.
     cbv zeta in RE. fold x' in RE. fold cq in RE.
-    assert (whole * (sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) <= Int (added r j)) as SIZE.
+    assert (whole * (sum (steps ql) (magnitude h m j) + Qabs (stage_bias ql m j)) <= Int (added r j)) as SIZE.
     { eapply Qle_trans; [|apply (R4 j Ij)]. rewrite Qmult_plus_distr_r, AB, Qplus_comm. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right.
-      rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ [TO TW].
+      rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ TERMS). intros tq t _ _ ([TO TW] & TL & TU).
       unfold magnitude. rewrite <- sum_times. apply (sum_forall2_eq _ _ _ _ _ (TO m)). intros e e' _ _ [E2 E3]. fold alpha in E3. fold omega in TW.
-      rewrite <- abs_inject, E3, Qabs_Qmult, (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite WH, INPUTS.
-      transitivity (alpha * Qabs (snd e) * (beta * omega * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight tq i j)))); [ring|]. apply Qmult_comp; [reflexivity|].
+      rewrite <- abs_inject, E3, Qabs_Qmult, (Qabs_pos alpha) by (apply Qlt_le_weak; exact PA). rewrite WH, TL, TU.
+      transitivity (alpha * Qabs (snd e) * (beta * omega * sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * Qabs (weight tq i j)))); [ring|]. apply Qmult_comp; [reflexivity|].
       rewrite <- sum_times. apply sum_eq. intros i _. rewrite <- abs_inject, TW, Qabs_Qmult, (Qabs_pos omega) by (apply Qlt_le_weak; exact PW). rewrite E2. fold beta. ring. }
-    rewrite <- middle_exact. setoid_replace (whole * z - whole * (bias ql m j + sum (terms ql) (exact ql h m j))) with (whole * (z - (bias ql m j + sum
-      (terms ql) (exact ql h m j)))) by ring.
+    rewrite <- middle_exact. setoid_replace (whole * z - whole * (stage_bias ql m j + sum (steps ql) (exact h m j))) with (whole * (z - (stage_bias ql m j + sum
+      (steps ql) (exact h m j)))) by ring.
     rewrite Qabs_Qmult, (Qabs_pos whole) by (apply Qlt_le_weak; exact PWH).
-    set (err := Qabs (z - _)) in *. set (mags := sum (terms ql) (magnitude ql h m j) + Qabs (bias ql m j)) in *.
+    set (err := Qabs (z - _)) in *. set (mags := sum (steps ql) (magnitude h m j) + Qabs (stage_bias ql m j)) in *.
     assert (0 <= mags) as M0.
-    { unfold mags. pose proof (Qabs_nonneg (bias ql m j)) as J. assert (0 <= sum (terms ql) (magnitude ql h m j)) as J' by (apply sum_nonneg; intros t _; apply size_nonneg). clear - J J'. lra. }
+    { unfold mags. pose proof (Qabs_nonneg (stage_bias ql m j)) as J. assert (0 <= sum (steps ql) (magnitude h m j)) as J' by (apply sum_nonneg; intros t _; apply size_nonneg). clear - J J'. lra. }
     assert ((x' + x' * x') * mags <= (x + x * x) * mags) as GM by (clear - XX X0 M0; assert (x' + x' * x' <= x + x * x) by nra; nra).
     assert (cq * Int scale <= Int (cells_of r) * Int scale) as CS by (assert (0 <= Int scale) by (rewrite <- SC; clear - PWH HWE; nra); clear - CL H0; nra).
     assert (whole * err <= whole * ((x + x * x) * mags + 24 * (cq * (H * W * E) * eta A))) as WE by (clear - RE GM PWH; apply Qmult_le_l; [exact PWH|lra]).

@@ -1,6 +1,6 @@
 (* What a node receives is what `received` says: of attributes after flips, and of units whose sizes and errors are known. *)
 From Coq Require Import ZArith QArith Qabs Qpower List Bool Lia Lqa Permutation.
-From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Forward Units Leaf Sound Floats Roundings RoundedRow Deployed ComputedRow.
+From Verified Require Import Spec Sums Tables Rules Integers Checker Trees Forward Units Leaf Sound Floats Roundings RoundedRow Arranged Deployed ComputedRow.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -149,7 +149,9 @@ Section Read.
     destruct (flushes A); [|change (Int 1) with 1]; field; auto.
   Qed.
 
-  Lemma read_near (X H : rows) n d : execution A [] X H -> 2 ^ base * Qabs (X n d) < Int (2 ^ (127 + base)) ->
+  Definition reading (X H : rows) : Prop := forall n d, if reads_exactly A then H n d == X n d else becomes A 1 (X n d) (H n d).
+
+  Lemma read_near (X H : rows) n d : reading X H -> 2 ^ base * Qabs (X n d) < Int (2 ^ (127 + base)) ->
     (X n d == 0 -> H n d == 0) /\ 2 ^ base * Qabs (H n d - X n d) <= part_read * (2 ^ base * Qabs (X n d)) + lost_read.
   Proof.
     intros R S. specialize (R n d). pose proof (two_power_pos base) as B. unfold part_read, lost_read. destruct (reads_exactly A).
@@ -162,23 +164,25 @@ Section Read.
   Qed.
 End Read.
 
-(* The first layer. *)
+(* Terms that read the rows. *)
 Section First.
-  Variables (A : arithmetic) (base : Z) (P : problem) (L : list flip) (first : layer Z) (X H : rows) (large : Z -> Z) (magnitudes : Z -> Z ->
+  Variables (A : arithmetic) (base : Z) (P : problem) (L : list flip) (first : stage Z) (X H : rows) (large : Z -> Z) (magnitudes : Z -> Z ->
     option (list (Z * Z))).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis BASE : (0 <= base)%Z.
   Hypothesis ADDITIONS : additions P L (fun n d => negb (is_zero (X n d))).
-  Hypothesis READ : execution A [] X H.
-  Hypothesis LARGE : forall m t e i, In t (terms first) -> In e (operator t m) -> In i (ids (inputs first)) -> 2 ^ base * Qabs (X (fst e) i) <= Int (large m).
+  Hypothesis READ : reading A X H.
+  Hypothesis UNITS : forall t, In t (steps first) -> read_units t = count P.
+  Hypothesis NO_BIAS : forall m j, stage_bias first m j = 0%Z.
+  Hypothesis LARGE : forall m t e i, In t (steps first) -> In e (operator t m) -> In i (ids (read_units t)) -> 2 ^ base * Qabs (X (fst e) i) <= Int (large m).
 
   (* What weights k make of numbers g, without signs. *)
-  Definition mass_of (m : Z) (g : Z -> Z -> Q) (k : term Z -> Z -> Z) : Q :=
-    sum (terms first) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (inputs first)) (fun i => g (fst e) i * Int (Z.abs (k t i))))).
+  Definition mass_of (m : Z) (g : Z -> Z -> Q) (k : reader Z -> Z -> Z) : Q :=
+    sum (steps first) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (read_units t)) (fun i => g (fst e) i * Int (Z.abs (k t i))))).
   Hypothesis MAGNITUDES : forall width m b, magnitudes width m = Some b -> forall j, In j (ids width) ->
-    Int (Z.abs (bias first m j)) + mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) <= Int (snd (at_unit width b j)).
+    mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) <= Int (snd (at_unit width b j)).
 
-  Lemma mass_le m g g' k : (forall t e i, In t (terms first) -> In e (operator t m) -> In i (ids (inputs first)) -> g (fst e) i <= g' (fst e) i) ->
+  Lemma mass_le m g g' k : (forall t e i, In t (steps first) -> In e (operator t m) -> In i (ids (read_units t)) -> g (fst e) i <= g' (fst e) i) ->
     mass_of m g k <= mass_of m g' k.
   Proof.
     intros LE. apply sum_le. intros t It. apply sum_le. intros e Ie. rewrite !(Qmult_comm (Int (Z.abs (snd e)))).
@@ -189,13 +193,13 @@ Section First.
   Lemma mass_linear m g c d k : mass_of m (fun n i => c * g n i + d) k == c * mass_of m g k + d * mass_of m (fun _ _ => 1) k.
   Proof.
     unfold mass_of. rewrite <- !sum_times, <- sum_add. apply sum_eq. intros t _. rewrite <- !sum_times, <- sum_add. apply sum_eq. intros e _.
-    transitivity (Int (Z.abs (snd e)) * (c * sum (ids (inputs first)) (fun i => g (fst e) i * Int (Z.abs (k t i))) + d * sum (ids (inputs first))
+    transitivity (Int (Z.abs (snd e)) * (c * sum (ids (read_units t)) (fun i => g (fst e) i * Int (Z.abs (k t i))) + d * sum (ids (read_units t))
       (fun i => 1 * Int (Z.abs (k t i))))); [|ring].
     apply Qmult_comp; [reflexivity|]. rewrite <- !sum_times, <- sum_add. apply sum_eq. intros i _. ring.
   Qed.
 
-  Lemma signed_mass m k : Qabs (sum (terms first) (fun t => sum (operator t m) (fun e => Int (snd e) *
-      sum (ids (inputs first)) (fun i => 2 ^ base * (H (fst e) i - X (fst e) i) * Int (k t i))))) <= mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) k.
+  Lemma signed_mass m k : Qabs (sum (steps first) (fun t => sum (operator t m) (fun e => Int (snd e) *
+      sum (ids (read_units t)) (fun i => 2 ^ base * (H (fst e) i - X (fst e) i) * Int (k t i))))) <= mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) k.
   Proof.
     pose proof (two_power_pos base) as B. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros t _. eapply Qle_trans; [apply sum_abs|]. apply sum_le.
     intros e _. rewrite Qabs_Qmult, abs_inject.
@@ -205,8 +209,8 @@ Section First.
   Qed.
 
   Lemma receive_first_spec w width m r :
-    receive_first A base P (present (attributes P) (inputs first)) (may_get P (inputs first)) large magnitudes first (heaviest first width w) width m = Some r ->
-      receives first base m width H X r.
+    receive_first A base P (present (attributes P) (count P)) (may_get P (count P)) large magnitudes first (heaviest first width w) width m = Some r ->
+      receives first base m width (fun _ => H) (fun _ => X) r.
   Proof.
     intros R. unfold receive_first in R. destruct (magnitudes width m) as [b|] eqn:M; [|discriminate].
     destruct (Z.leb (2 ^ base) (large m) && _) eqn:FI; [|discriminate].
@@ -214,7 +218,7 @@ Section First.
     clear M MAGNITUDES.
     pose proof (two_power_pos base) as B. pose proof (read_nonneg A base PRECISION) as [PN LN].
     set (factors := if reads_exactly A then 0%Z else _). set (x := part_read A) in *. set (lost := lost_read A base) in *.
-    assert (forall t e i, In t (terms first) -> In e (operator t m) -> In i (ids (inputs first)) ->
+    assert (forall t e i, In t (steps first) -> In e (operator t m) -> In i (ids (read_units t)) ->
       (X (fst e) i == 0 -> H (fst e) i == 0) /\ 2 ^ base * Qabs (H (fst e) i - X (fst e) i) <= x * (2 ^ base * Qabs (X (fst e) i)) + lost) as NEAR.
     { intros t e i It Ie Ii. apply (read_near A base BASE X H (fst e) i READ).
       eapply Qle_lt_trans; [exact (LARGE m t e i It Ie Ii)|rewrite <- Zlt_Qlt; exact F2]. }
@@ -222,29 +226,29 @@ Section First.
     { intros j Ij. unfold lost, lost_read, factors. destruct (reads_exactly A) eqn:RE; [apply Qle_lteq; right; ring|]. fold (lost_read A base).
       rewrite !(Qmult_comm (2 ^ base * eta A)). apply Qmult_le_compat_r; [|unfold lost, lost_read in LN; rewrite RE in LN; exact LN].
       rewrite inject_Z_mult, sum_inject, <- sum_times. apply sum_le. intros t It. rewrite sum_inject, <- sum_times. apply sum_le. intros e _.
+      rewrite <- (UNITS t It).
       rewrite (Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
       rewrite inject_Z_mult, sum_inject, <- sum_times. apply sum_le. intros i Ii. rewrite Qmult_1_l, Qmult_1_r, <- Zle_Qle. unfold heaviest.
-      etransitivity; [|apply (greatest_in (terms first) (2 ^ w) _ t It)]. etransitivity; [|apply (greatest_in (ids (inputs first)) 0 _ i Ii)].
+      etransitivity; [|apply (greatest_in (steps first) (2 ^ w) _ t It)]. etransitivity; [|apply (greatest_in (ids (read_units t)) 0 _ i Ii)].
       apply (greatest_in (ids width) 0 (fun j => Z.abs (weight t i j)) j Ij). }
     assert (forall j, In j (ids width) -> mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) (fun t i => weight t i j) <=
       Int (misread A base (snd (at_unit width b j)) factors)) as WRONG.
     { intros j Ij. eapply Qle_trans; [|apply (misread_spec A base PRECISION BASE)]. fold x lost.
       eapply Qle_trans; [apply (mass_le m _ (fun n i => x * (2 ^ base * Qabs (X n i)) + lost)); intros t e i It Ie Ii; apply (NEAR t e i It Ie Ii)|].
       rewrite mass_linear. specialize (MG j Ij). specialize (LOST j Ij).
-      assert (0 <= Int (Z.abs (bias first m j))) as BN by (change 0 with (Int 0); rewrite <- Zle_Qle; lia).
-      set (mass := mass_of m _ _) in *. set (top := Int (snd (at_unit width b j))) in *. assert (x * mass <= x * top) by (clear - MG BN PN; nra).
+      set (mass := mass_of m _ _) in *. set (top := Int (snd (at_unit width b j))) in *. assert (x * mass <= x * top) by (clear - MG PN; nra).
       clear - LOST H0. lra. }
     assert (0 <= Int (large m)) as LM by (change 0 with (Int 0); rewrite <- Zle_Qle; assert (0 < 2 ^ base)%Z by (apply Z.pow_pos_nonneg; lia); lia).
     pose proof (misread_spec A base PRECISION BASE (large m) 1) as ML. fold x lost in ML. change (Int 1) with 1 in ML.
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited between].
-    - assert (forall ts, (forall t, In t ts -> In t (terms first)) ->
-        Forall2 (fun t c => (Z.of_nat (length (filter (seen_by H m t) (ids (inputs first)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
-        (map (fun t => (seen_attributes P (present (attributes P) (inputs first)) (may_get P (inputs first)) (inputs first) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C;
+    - exists (steps first). split; [apply Permutation_refl|]. assert (forall ts, (forall t, In t ts -> In t (steps first)) ->
+        Forall2 (fun t c => (Z.of_nat (length (filter (seen_by (fun _ => H) m t) (ids (read_units t)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
+        (map (fun t : reader Z => (seen_attributes P (present (attributes P) (count P)) (may_get P (count P)) (count P) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C;
           [|exact (C _ (fun t It => It))].
       induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It]. cbn [fst snd]. split; [|reflexivity].
-      etransitivity; [|apply (seen_attributes_spec P L _ _ _ ADDITIONS)]. apply inj_le. apply filter_mono. intros i Ii E. unfold seen_by in E.
+      rewrite (UNITS t (IN t (or_introl eq_refl))). etransitivity; [|apply (seen_attributes_spec P L _ _ _ ADDITIONS)]. apply inj_le. apply filter_mono. intros i Ii E. unfold seen_by in E.
       apply existsb_exists in E as (e & Ie & E). apply existsb_exists. exists e. split; [exact Ie|]. destruct (is_zero (X (fst e) i)) eqn:Z; [|reflexivity].
-      apply is_zero_spec in Z. apply (NEAR t e i (IN t (or_introl eq_refl)) Ie Ii) in Z. apply is_zero_spec in Z. rewrite Z in E. discriminate E.
+      apply is_zero_spec in Z. rewrite <- (UNITS t (IN t (or_introl eq_refl))) in Ii. apply (NEAR t e i (IN t (or_introl eq_refl)) Ie Ii) in Z. apply is_zero_spec in Z. rewrite Z in E. discriminate E.
     - rewrite Zle_Qle, inject_Z_plus. rewrite Zle_Qle in F1. assert (0 <= x * Int (large m)) by (apply Qmult_le_0_compat; assumption). clear - ML LN F1 H0. lra.
     - intros t e i It Ie Ii. destruct (NEAR t e i It Ie Ii) as [_ N]. pose proof (LARGE m t e i It Ie Ii) as LA. rewrite inject_Z_plus.
       assert (2 ^ base * Qabs (H (fst e) i) <= 2 ^ base * Qabs (X (fst e) i) + 2 ^ base * Qabs (H (fst e) i - X (fst e) i)) as TR.
@@ -252,7 +256,7 @@ Section First.
         setoid_replace (H (fst e) i) with (X (fst e) i + (H (fst e) i - X (fst e) i)) at 1 by ring. apply Qabs_triangle. }
       set (a := 2 ^ base * Qabs (X (fst e) i)) in *. set (d := 2 ^ base * Qabs (H (fst e) i - X (fst e) i)) in *. clearbody a d.
       assert (x * a <= x * Int (large m)) by (clear - LA PN; nra). clear - TR N LA ML H0. lra.
-    - intros j Ij. rewrite inject_Z_plus. specialize (MG j Ij). specialize (WRONG j Ij).
+    - intros j Ij. rewrite NO_BIAS. change (Int (Z.abs 0)) with 0. rewrite Qplus_0_l, inject_Z_plus. specialize (MG j Ij). specialize (WRONG j Ij).
       assert (mass_of m (fun n i => 2 ^ base * Qabs (H n i)) (fun t i => weight t i j) <=
         mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) + mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i))
           (fun t i => weight t i j)) as TR.
@@ -274,47 +278,128 @@ Section First.
 End First.
 
 Section Later.
-  Variables (l : layer Z) (s : Z) (h y : Z -> Z -> Q) (known : table passing).
-  Hypothesis KNOWN : forall n i, is_known (get known n) = true -> In i (ids (inputs l)) ->
-    2 ^ s * Qabs (h n i) <= Int (fst (passed (get known n) i)) /\ Qabs (2 ^ s * (h n i - y n i)) <= Int (snd (passed (get known n) i)).
+  Variables (l : stage Z) (s : Z) (h y : nat -> Z -> Z -> Q) (known : nat -> table passing) (m : Z).
+  Hypothesis KNOWN : forall t e i, In t (steps l) -> In e (operator t m) ->
+    is_known (get (known (read_layer t)) (fst e)) = true -> In i (ids (read_units t)) ->
+    2 ^ s * Qabs (h (read_layer t) (fst e) i) <= Int (fst (passed (get (known (read_layer t)) (fst e)) i)) /\
+    Qabs (2 ^ s * (h (read_layer t) (fst e) i - y (read_layer t) (fst e) i)) <= Int (snd (passed (get (known (read_layer t)) (fst e)) i)).
 
-  Lemma receive_later_spec width m r : receive_later l s known m = Some r -> receives l s m width h y r.
+  Lemma receive_later_spec width r : receive_later l s known m = Some r -> receives l s m width h y r.
   Proof.
     intros R. unfold receive_later in R. destruct (forallb _ _) eqn:ALL; [|discriminate]. injection R as <-.
-    assert (forall t e, In t (terms l) -> In e (operator t m) -> is_known (get known (fst e)) = true) as K.
-    { intros t e It Ie. rewrite forallb_forall in ALL. specialize (ALL _ (in_map (fun t => (t, map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m))) _ _ It)). cbn [snd] in ALL.
-      rewrite forallb_forall in ALL. exact (ALL _ (in_map (fun e => (Z.abs (snd e), get known (fst e))) _ _ Ie)). }
+    assert (forall t e, In t (steps l) -> In e (operator t m) -> is_known (get (known (read_layer t)) (fst e)) = true) as K.
+    { intros t e It Ie. rewrite forallb_forall in ALL. specialize (ALL _ (in_map (fun t : reader Z => (t, map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))) _ _ It)). cbn [snd] in ALL.
+      rewrite forallb_forall in ALL. exact (ALL _ (in_map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) _ _ Ie)). }
     clear ALL. pose proof (two_power_pos s) as S0.
-    match goal with |- context [summed_errors l ?l0 _] => set (sums := l0) end.
-    assert (forall k : term Z -> Z -> Z, Qabs (sum (terms l) (fun t => sum (operator t m) (fun e => Int (snd e) *
-      sum (ids (inputs l)) (fun i => 2 ^ s * (h (fst e) i - y (fst e) i) * Int (k t i))))) <= Int (summed_errors l sums k)) as SUMMED.
+    match goal with |- context [summed_errors ?l0 _] => set (sums := l0) end.
+    assert (forall k : reader Z -> Z -> Z, Qabs (sum (steps l) (fun t => sum (operator t m) (fun e => Int (snd e) *
+      sum (ids (read_units t)) (fun i => 2 ^ s * (h (read_layer t) (fst e) i - y (read_layer t) (fst e) i) * Int (k t i))))) <= Int (summed_errors sums k)) as SUMMED.
     { intros k. unfold summed_errors, sums. eapply Qle_trans; [apply sum_abs|]. rewrite map_map. cbn [fst snd]. rewrite zsum_map. cbn [fst snd].
       rewrite sum_inject. apply sum_le. intros t It.
       rewrite zsum_combine_map. cbn [fst snd].
-      rewrite (regroup (ids (inputs l)) (map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m)) (fun p i => snd (passed p i)) (fun i => Z.abs (k t i))).
+      rewrite (regroup (ids (read_units t)) (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m)) (fun p i => snd (passed p i)) (fun i => Z.abs (k t i))).
       rewrite zsum_map, sum_inject. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros e Ie. cbn [fst snd]. rewrite inject_Z_mult, Qabs_Qmult, abs_inject, (Qmult_comm (Int (Z.abs (snd e)))), (Qmult_comm (Int (Z.abs (snd e)))).
       apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite sum_inject. eapply Qle_trans; [apply sum_abs|]. apply sum_le. intros i Ii. rewrite inject_Z_mult, Qabs_Qmult, abs_inject.
-      apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. exact (proj2 (KNOWN (fst e) i (K t e It Ie) Ii)). }
+      apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. exact (proj2 (KNOWN t e i It Ie (K t e It Ie) Ii)). }
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited between].
-    - clear - K KNOWN S0. rewrite map_map. cbn [fst snd]. induction (terms l) as [|t ts IH]; cbn [map]; constructor.
-      + cbn [fst snd]. rewrite map_length. split; [|reflexivity]. apply inj_le, filter_mono. intros i Ii E. unfold seen_by in E. apply existsb_exists in E as (e & Ie & E).
-        apply existsb_exists. exists (Z.abs (snd e), get known (fst e)). split; [apply (in_map (fun e => (Z.abs (snd e), get known (fst e)))); exact Ie|]. cbn [snd].
-        destruct (Z.eqb_spec (fst (passed (get known (fst e)) i)) 0) as [Z|]; [|reflexivity]. destruct (KNOWN (fst e) i (K t e (or_introl eq_refl) Ie) Ii) as [B _].
-        rewrite Z in B. change (Int 0) with 0 in B. assert (is_zero (h (fst e) i) = true) as C; [|rewrite C in E; discriminate]. apply is_zero_spec.
-        pose proof (Qabs_nonneg (h (fst e) i)) as N. assert (Qabs (h (fst e) i) <= 0) as B' by (clear - B N S0; set (p := 2 ^ s) in *; clearbody p; nra). apply abs_iff in B'. clear - B'. lra.
-      + apply IH. intros t' e It Ie. apply (K t' e); [right; exact It|exact Ie].
+    - exists (steps l). split; [apply Permutation_refl|]. rewrite map_map. cbn [fst snd].
+      assert (forall ts, (forall t, In t ts -> In t (steps l)) -> Forall2 (fun t c =>
+          (Z.of_nat (length (filter (seen_by h m t) (ids (read_units t)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
+        (map (fun t : reader Z => (Z.of_nat (length (filter (fun i => existsb (fun p => negb (Z.eqb (fst (passed (snd p) i)) 0))
+            (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))) (ids (read_units t)))),
+          Z.of_nat (length (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))))) ts)) as C; [|exact (C _ (fun t It => It))].
+      induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It].
+      cbn [fst snd]. rewrite map_length. split; [|reflexivity]. apply inj_le, filter_mono. intros i Ii E. unfold seen_by in E. apply existsb_exists in E as (e & Ie & E).
+      pose proof (IN t (or_introl eq_refl)) as It.
+      apply existsb_exists. exists (Z.abs (snd e), get (known (read_layer t)) (fst e)).
+      split; [apply (in_map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e)))); exact Ie|]. cbn [snd].
+      destruct (Z.eqb_spec (fst (passed (get (known (read_layer t)) (fst e)) i)) 0) as [Z|]; [|reflexivity]. destruct (KNOWN t e i It Ie (K t e It Ie) Ii) as [B _].
+      rewrite Z in B. change (Int 0) with 0 in B. assert (is_zero (h (read_layer t) (fst e) i) = true) as C; [|rewrite C in E; discriminate]. apply is_zero_spec.
+      pose proof (Qabs_nonneg (h (read_layer t) (fst e) i)) as N.
+      assert (Qabs (h (read_layer t) (fst e) i) <= 0) as B' by (clear - B N S0; set (p := 2 ^ s) in *; clearbody p; nra). apply abs_iff in B'. clear - B'. lra.
     - apply greatest_least.
-    - intros t e i It Ie Ii. destruct (KNOWN (fst e) i (K t e It Ie) Ii) as [B _]. eapply Qle_trans; [exact B|]. rewrite <- Zle_Qle.
-      etransitivity; [|apply (greatest_in _ _ _ _ (in_map (fun t => (t, map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m))) _ _ It))]. cbn [snd].
-      etransitivity; [|apply (greatest_in _ _ _ _ (in_map (fun e => (Z.abs (snd e), get known (fst e))) _ _ Ie))]. cbn [snd].
-      apply (greatest_in (ids (inputs l)) 0%Z (fun i => fst (passed (get known (fst e)) i)) i Ii).
+    - intros t e i It Ie Ii. destruct (KNOWN t e i It Ie (K t e It Ie) Ii) as [B _]. eapply Qle_trans; [exact B|]. rewrite <- Zle_Qle.
+      etransitivity; [|apply (greatest_in _ _ _ _ (in_map (fun t : reader Z => (t, map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))) _ _ It))]. cbn [snd].
+      etransitivity; [|apply (greatest_in _ _ _ _ (in_map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) _ _ Ie))]. cbn [snd].
+      apply (greatest_in (ids (read_units t)) 0%Z (fun i => fst (passed (get (known (read_layer t)) (fst e)) i)) i Ii).
     - intros j _. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. unfold sums. rewrite map_map. cbn [fst snd]. rewrite zsum_map.
       cbn [fst snd]. rewrite sum_inject. apply sum_le. intros t It.
       rewrite zsum_combine_map. cbn [fst snd].
-      rewrite (regroup (ids (inputs l)) (map (fun e => (Z.abs (snd e), get known (fst e))) (operator t m)) (fun p i => fst (passed p i)) (fun i => Z.abs (weight t i j))).
+      rewrite (regroup (ids (read_units t)) (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m)) (fun p i => fst (passed p i)) (fun i => Z.abs (weight t i j))).
       rewrite zsum_map, sum_inject. apply sum_le. intros e Ie. cbn [fst snd]. rewrite inject_Z_mult, (Qmult_comm (Int (Z.abs (snd e)))), (Qmult_comm (Int (Z.abs (snd e)))).
       apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite sum_inject. apply sum_le. intros i Ii. rewrite inject_Z_mult.
-      apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. exact (proj1 (KNOWN (fst e) i (K t e It Ie) Ii)).
+      apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. exact (proj1 (KNOWN t e i It Ie (K t e It Ie) Ii)).
     - split; [intros j _; apply (SUMMED (fun t i => weight t i j))|intros j other _ _; apply (SUMMED (fun t i => weight t i j - weight t i other)%Z)].
   Qed.
 End Later.
+
+(* Rows of the same values; in smaller units; and both kinds of terms together. *)
+Lemma receives_same l s m width h y h' y' r : (forall t, In t (steps l) -> h (read_layer t) = h' (read_layer t) /\ y (read_layer t) = y' (read_layer t)) ->
+  receives l s m width h y r -> receives l s m width h' y' r.
+Proof.
+  intros E (R1 & R2 & R3 & R4 & R5 & R6). split; [|split; [exact R2|split; [|split; [|split]]]].
+  - destruct R1 as (ts & PE & F). exists ts. split; [exact PE|]. apply (forall2_in _ _ _ _ F). intros t c It. unfold seen_by.
+    destruct (E t (Permutation_in _ PE It)) as [-> _]. auto.
+  - intros t e i It Ie Ii. destruct (E t It) as [<- _]. exact (R3 t e i It Ie Ii).
+  - intros j Ij. eapply Qle_trans; [|exact (R4 j Ij)]. apply Qplus_le_compat; [apply Qle_refl|]. apply sum_le. intros t It. destruct (E t It) as [-> _]. apply Qle_refl.
+  - intros j Ij. eapply Qle_trans; [|exact (R5 j Ij)]. apply Qle_lteq. right. apply Qabs_wd. apply sum_eq. intros t It. destruct (E t It) as [-> ->]. reflexivity.
+  - intros j other Ij Io. eapply Qle_trans; [|exact (R6 j other Ij Io)]. apply Qle_lteq. right. apply Qabs_wd. apply sum_eq. intros t It.
+    destruct (E t It) as [-> ->]. reflexivity.
+Qed.
+
+Lemma sum_scaled {B} (l : list B) c f g : (forall b, In b l -> f b == c * g b) -> sum l f == c * sum l g.
+Proof. intros H. rewrite <- sum_times. apply sum_eq. exact H. Qed.
+
+Lemma lifted_receives l s k m width h y r : (0 <= k)%Z -> (forall m j, stage_bias l m j = 0%Z) -> receives l s m width h y r ->
+  (0 <= s)%Z -> receives l (s + k) m width h y (lifted (2 ^ k) r).
+Proof.
+  intros K0 NB (R1 & R2 & R3 & R4 & R5 & R6) S0. pose proof (two_power_pos k) as PK.
+  assert (Int (2 ^ k) == 2 ^ k) as IK by (rewrite inject_two_power by exact K0; reflexivity).
+  assert (2 ^ (s + k) == 2 ^ k * 2 ^ s) as TK by (rewrite two_power; ring).
+  assert (forall x y, x <= Int y -> 2 ^ k * x <= Int (2 ^ k * y)) as UP by (intros x' y' L; rewrite inject_Z_mult, IK; apply Qmult_le_l; assumption).
+  assert (forall x, 2 ^ k * Qabs x == Qabs (2 ^ k * x)) as AK by (intros x; rewrite Qabs_Qmult, (Qabs_pos (2 ^ k)) by (apply Qlt_le_weak; exact PK); reflexivity).
+  split; [exact R1|]. split; [|split; [|split; [|split]]]; cbn [lifted largest added inherited between].
+  - rewrite Z.pow_add_r, Z.mul_comm by lia. apply Z.mul_le_mono_nonneg_l; [apply Z.pow_nonneg; lia|exact R2].
+  - intros t e i It Ie Ii. rewrite TK, <- Qmult_assoc. apply UP. exact (R3 t e i It Ie Ii).
+  - intros j Ij. specialize (R4 j Ij). rewrite NB in *. change (Int (Z.abs 0)) with 0 in *. rewrite Qplus_0_l in *. eapply Qle_trans; [|exact (UP _ _ R4)].
+    apply Qle_lteq. right. apply sum_scaled. intros t _. apply sum_scaled. intros e _. 
+    rewrite Qmult_assoc, (Qmult_comm (2 ^ k)), <- Qmult_assoc. apply Qmult_comp; [reflexivity|]. apply sum_scaled. intros i _. rewrite TK. ring.
+  - intros j Ij. eapply Qle_trans; [|exact (UP _ _ (R5 j Ij))]. apply Qle_lteq. right. rewrite AK. apply Qabs_wd. apply sum_scaled. intros t _. apply sum_scaled. intros e _.
+    rewrite Qmult_assoc, (Qmult_comm (2 ^ k)), <- Qmult_assoc. apply Qmult_comp; [reflexivity|]. apply sum_scaled. intros i _. rewrite TK. ring.
+  - intros j other Ij Io. eapply Qle_trans; [|exact (UP _ _ (R6 j other Ij Io))]. apply Qle_lteq. right. rewrite AK. apply Qabs_wd. apply sum_scaled. intros t _.
+    apply sum_scaled. intros e _.
+    rewrite Qmult_assoc, (Qmult_comm (2 ^ k)), <- Qmult_assoc. apply Qmult_comp; [reflexivity|]. apply sum_scaled. intros i _. rewrite TK. ring.
+Qed.
+
+Lemma sum_parts {B} (l : list B) p f : sum l f == sum (filter p l) f + sum (filter (fun b => negb (p b)) l) f.
+Proof. induction l as [|b l IH]; [reflexivity|]. cbn [filter]. rewrite sum_cons, IH. destruct (p b); cbn [negb]; rewrite sum_cons; ring. Qed.
+
+Lemma parts_perm {B} (l : list B) p : Permutation (filter p l ++ filter (fun b => negb (p b)) l) l.
+Proof.
+  induction l as [|b l IH]; [constructor|]. cbn [filter]. destruct (p b); cbn [negb app]; [constructor; exact IH|].
+  eapply Permutation_trans; [apply Permutation_sym, Permutation_middle|]. constructor. exact IH.
+Qed.
+
+Lemma together_receives l s m width h y r r' : receives (rows_part l) s m width h y r -> receives (later_part l) s m width h y r' ->
+  receives l s m width h y (together r r').
+Proof.
+  intros (R1 & R2 & R3 & R4 & R5 & R6) (L1 & L2 & L3 & L4 & L5 & L6). cbn [rows_part later_part steps stage_bias] in *.
+  split; [|split; [|split; [|split; [|split]]]]; cbn [together counts largest added inherited between].
+  - destruct R1 as (ts & PE & F). destruct L1 as (ts' & PE' & F'). exists (ts ++ ts'). split; [|apply Forall2_app; assumption].
+    eapply Permutation_trans; [apply Permutation_app; eassumption|apply parts_perm].
+  - lia.
+  - intros t e i It Ie Ii. destruct (of_rows t) eqn:E.
+    + eapply Qle_trans; [apply (R3 t e i); auto; apply filter_In; auto|rewrite <- Zle_Qle; lia].
+    + eapply Qle_trans; [apply (L3 t e i); auto; apply filter_In; rewrite E; auto|rewrite <- Zle_Qle; lia].
+  - intros j Ij. specialize (R4 j Ij). specialize (L4 j Ij). change (Int (Z.abs 0)) with 0 in R4. rewrite inject_Z_plus, (sum_parts _ of_rows). clear - R4 L4. lra.
+  - intros j Ij. rewrite inject_Z_plus, (sum_parts _ of_rows). eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; auto.
+  - intros j other Ij Io. rewrite inject_Z_plus, (sum_parts _ of_rows). eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; auto.
+Qed.
+
+Lemma later_alone l s m width h y r : steps (rows_part l) = [] -> receives (later_part l) s m width h y r -> receives l s m width h y r.
+Proof.
+  intros E. assert (steps (later_part l) = steps l) as SL.
+  { cbn [rows_part later_part steps] in *. induction (steps l) as [|t ts IH]; [reflexivity|]. cbn [filter] in *. destruct (of_rows t); [discriminate|].
+    cbn [negb]. rewrite (IH E). reflexivity. }
+  unfold receives. rewrite SL. cbn [later_part stage_bias]. auto.
+Qed.

@@ -41,30 +41,76 @@ Section Exact.
     clear - I. induction pairs as [|p pairs IH]; [constructor|]. cbn [dot map]. constructor; [|exact IH]. exists (snd p). split; apply becomes_same; try lia; reflexivity.
   Qed.
 
-  Theorem exact_execution net X : execution A net X (preactivation net X).
+  (* The values of a network that runs, without any error. *)
+  Definition summed_exactly (M : nat -> rows) (l : stage Q) (m j : Z) : Q := stage_bias l m j + sum (steps l) (exact M m j).
+  Definition exact_values (net : list (stage Q)) (X : rows) (M : nat -> rows) : Prop :=
+    (forall n d, M O n d == X n d) /\ forall k l, nth_error net k = Some l -> forall m j, M (S k) m j == rectified (rectifies l j) (summed_exactly M l m j).
+
+  Theorem exact_execution net X M : exact_values net X M -> execution A net X M.
   Proof.
-    induction net as [|l below IH]; cbn [execution]; [intros n d; destruct (reads_exactly A); [|apply becomes_same; [lia|]]; reflexivity|]. exists (preactivation below X). split; [exact IH|]. intros m j.
-    set (h := fun n i => passed_on below i (preactivation below X n i)).
-    set (parts := fun t => map (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight t i j)) (operator t m)).
-    assert (preactivation (l :: below) X m j == bias l m j + sum_of (concat (map parts (terms l)))) as E.
-    { cbn [preactivation]. apply Qplus_comp; [reflexivity|]. fold h. induction (terms l) as [|t ts IHt]; [reflexivity|]. cbn [map concat]. rewrite sum_cons, total_app, IHt.
-      apply Qplus_comp; [|reflexivity]. unfold parts. rewrite total_map. reflexivity. }
-    exists (map (fun t => [t]) (terms l)), (map parts (terms l)).
-    assert (concat (map (fun t : term Q => [t]) (terms l)) = terms l) as C by (clear; induction (terms l) as [|t ts IHt]; [reflexivity|]; cbn [map concat app]; rewrite IHt; reflexivity).
-    assert (Forall2 (adds A l h m j) (map (fun t => [t]) (terms l)) (map parts (terms l))) as F.
-    { clear - ENTRIES. induction (terms l) as [|t ts IHt]; cbn [map]; constructor; [|exact IHt]. exists t, []. split; [reflexivity|]. split; [intros s []|]. left.
+    intros [R V]. split; [intros n d; destruct (reads_exactly A); [apply R|apply becomes_same; [lia|symmetry; apply R]]|]. intros k l N m j. specialize (V k l N m j).
+    set (parts := fun t : reader Q => map (fun e => snd e * sum (ids (read_units t)) (fun i => M (read_layer t) (fst e) i * weight t i j)) (operator t m)).
+    assert (summed_exactly M l m j == stage_bias l m j + sum_of (concat (map parts (steps l)))) as E.
+    { unfold summed_exactly. apply Qplus_comp; [reflexivity|]. clear. induction (steps l) as [|t ts IHt]; [reflexivity|]. cbn [map concat]. rewrite sum_cons, total_app, IHt.
+      apply Qplus_comp; [|reflexivity]. unfold parts, exact. rewrite total_map. reflexivity. }
+    exists (map (fun t => [t]) (steps l)), (map parts (steps l)).
+    assert (concat (map (fun t : reader Q => [t]) (steps l)) = steps l) as C by (clear; induction (steps l) as [|t ts IHt]; [reflexivity|]; cbn [map concat app]; rewrite IHt; reflexivity).
+    assert (Forall2 (adds A M m j) (map (fun t => [t]) (steps l)) (map parts (steps l))) as F.
+    { clear - ENTRIES. induction (steps l) as [|t ts IHt]; cbn [map]; constructor; [|exact IHt]. exists t, []. split; [reflexivity|]. split; [intros s []|]. left.
       unfold parts. induction (operator t m) as [|e es IHe]; cbn [map]; constructor; [|exact IHe]. apply times_sum_exact; [lia|exact ENTRIES|].
       apply Qmult_comp; [reflexivity|]. cbn [flat_map]. rewrite app_nil_r. unfold dot. rewrite map_map. cbn [fst snd]. rewrite total_map. reflexivity. }
-    destruct (concat (map parts (terms l))) as [|v vs] eqn:EV.
-    - exists (preactivation (l :: below) X m j). rewrite C. split; [reflexivity|]. split; [apply becomes_same; [lia|rewrite E; unfold sum_of; cbn [fold_right]; ring]|]. split; [exact F|]. constructor.
-    - exists (bias l m j). rewrite C. split; [reflexivity|]. split; [apply becomes_same; [lia|reflexivity]|]. split; [exact F|]. apply summed_any. rewrite E. reflexivity.
+    destruct (concat (map parts (steps l))) as [|v vs] eqn:EV.
+    - exists (summed_exactly M l m j), (summed_exactly M l m j). rewrite C. split; [reflexivity|].
+      split; [apply becomes_same; [lia|rewrite E; unfold sum_of; cbn [fold_right]; ring]|]. split; [exact F|]. split; [constructor|exact V].
+    - exists (stage_bias l m j), (summed_exactly M l m j). rewrite C. split; [reflexivity|]. split; [apply becomes_same; [lia|reflexivity]|]. split; [exact F|].
+      split; [apply summed_any; rewrite E; reflexivity|exact V].
   Qed.
 
-  Theorem robust_run_robust net made classes t y : robust_run A net made classes t y -> robust net made classes t y.
-  Proof. intros R X M other Ho D. exact (R X (preactivation net X) M (exact_execution net X) other Ho D). Qed.
+  (* There are such values where layers read earlier ones. *)
+  Fixpoint from_layer (net : list (stage Q)) (k : nat) (M : nat -> rows) : nat -> rows :=
+    match net with
+    | [] => M
+    | l :: rest => from_layer rest (S k) (fun i => if Nat.eqb i (S k) then (fun m j => rectified (rectifies l j) (summed_exactly M l m j)) else M i)
+    end.
 
-  Theorem broken_run_broken net made classes t y : broken_run A net made classes t y -> broken net made classes t y.
-  Proof. intros (X & other & M & Ho & D & B). exists X, other. split; [exact M|]. split; [exact Ho|]. split; [exact D|]. exact (B _ (exact_execution net X)). Qed.
+  Lemma from_layer_keeps net : forall k M i, (i <= k)%nat -> from_layer net k M i = M i.
+  Proof.
+    induction net as [|l rest IH]; intros k M i L; [reflexivity|]. cbn [from_layer]. rewrite IH by lia. destruct (Nat.eqb_spec i (S k)); [lia|reflexivity].
+  Qed.
+
+  Lemma rectified_same active x y : x == y -> rectified active x == rectified active y.
+  Proof.
+    intros E. unfold rectified. destruct active; [|exact E]. assert (Qle_bool 0 x = Qle_bool 0 y) as -> by (rewrite E; reflexivity).
+    destruct (Qle_bool 0 y); [exact E|reflexivity].
+  Qed.
+
+  Lemma from_layer_values net : forall k M, (forall i l, nth_error net i = Some l -> forall t, In t (steps l) -> (read_layer t <= k + i)%nat) ->
+    forall i l, nth_error net i = Some l -> forall m j,
+      from_layer net k M (S (k + i)) m j == rectified (rectifies l j) (summed_exactly (from_layer net k M) l m j).
+  Proof.
+    induction net as [|l0 rest IH]; intros k M W i l N m j; [destruct i; discriminate|]. destruct i as [|i].
+    - injection N as ->. rewrite Nat.add_0_r. cbn [from_layer]. rewrite from_layer_keeps by lia. rewrite Nat.eqb_refl.
+      assert (summed_exactly M l m j == summed_exactly (from_layer rest (S k) (fun i => if Nat.eqb i (S k) then (fun m j => rectified (rectifies l j) (summed_exactly M l m j)) else M i)) l m j) as SE.
+      { unfold summed_exactly. apply Qplus_comp; [reflexivity|]. apply sum_eq. intros t It. unfold exact. rewrite from_layer_keeps by (specialize (W 0%nat l eq_refl t It); lia).
+        destruct (Nat.eqb_spec (read_layer t) (S k)) as [E|]; [specialize (W 0%nat l eq_refl t It); lia|reflexivity]. }
+      apply rectified_same. exact SE.
+    - cbn [from_layer]. replace (S (k + S i)) with (S (S k + i)) by lia. apply IH; [|exact N]. intros i' l' N' t It. specialize (W (S i') l' N' t It). lia.
+  Qed.
+
+  Theorem exact_values_exist net X : (forall i l, nth_error net i = Some l -> forall t, In t (steps l) -> (read_layer t <= i)%nat) -> exists M, exact_values net X M.
+  Proof.
+    intros W. exists (from_layer net 0 (fun _ => X)). split; [intros n d; rewrite from_layer_keeps by lia; reflexivity|].
+    intros k l N m j. exact (from_layer_values net 0 (fun _ => X) W k l N m j).
+  Qed.
+
+  Theorem robust_run_robust net made classes t y : robust_run A net made classes t y ->
+    forall X M, made X -> exact_values net X M -> forall other, (0 <= other < classes)%Z -> other <> y -> M (length net) t other < M (length net) t y.
+  Proof. intros R X M MX V other Ho D. exact (R X M MX (exact_execution net X M V) other Ho D). Qed.
+
+  Theorem broken_run_broken net made classes t y : broken_run A net made classes t y ->
+    exists X other, made X /\ (0 <= other < classes)%Z /\ other <> y /\ forall M, exact_values net X M -> M (length net) t y < M (length net) t other.
+  Proof. intros (X & other & MX & Ho & D & B). exists X, other. split; [exact MX|]. split; [exact Ho|]. split; [exact D|]. intros M V. exact (B M (exact_execution net X M V)). Qed.
 End Exact.
 
-Print Assumptions exact_execution.
+Definition exact_run := (exact_execution, exact_values_exist).
+Print Assumptions exact_run.

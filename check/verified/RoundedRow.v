@@ -132,7 +132,7 @@ Section Leaves.
 End Leaves.
 
 Section Row.
-  Variables (A : arithmetic) (l : layer Q) (h : Z -> Z -> Q) (m j : Z) (D : term Q -> nat) (H W E : Q).
+  Variables (A : arithmetic) (l : stage Q) (h : nat -> Z -> Z -> Q) (m j : Z) (D : reader Q -> nat) (H W E : Q).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (0 <= entry_error A)%Z.
   Let tau := Z.to_nat (entry_error A).
@@ -140,29 +140,29 @@ Section Row.
   Notation eta := (eta A).
   Notation limit := (inject_Z (2 ^ 127)).
 
-  Definition row (t : term Q) : nat := length (operator t m).
-  Definition seen (t : term Q) (i : Z) : bool := existsb (fun e => negb (is_zero (h (fst e) i))) (operator t m).
-  Definition exact (t : term Q) : Q := sum (operator t m) (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight t i j)).
-  Definition magnitude (t : term Q) : Q := sum (operator t m) (fun e => Qabs (snd e) * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))).
+  Definition row (t : reader Q) : nat := length (operator t m).
+  Definition seen (t : reader Q) (i : Z) : bool := existsb (fun e => negb (is_zero (h (read_layer t) (fst e) i))) (operator t m).
+  Definition exact (t : reader Q) : Q := sum (operator t m) (fun e => snd e * sum (ids (read_units t)) (fun i => h (read_layer t) (fst e) i * weight t i j)).
+  Definition magnitude (t : reader Q) : Q := sum (operator t m) (fun e => Qabs (snd e) * sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * Qabs (weight t i j))).
   (* A term has at most so many summands. A product passes the additions of all of them, and those of the sum that is one of them: of inputs where
      summands are entries, of entries where they are inputs. *)
-  Definition steps (t : term Q) : nat := Nat.max (D t) (row t).
-  Definition inner : nat := list_max (map (fun t => Nat.min (D t) (row t)) (terms l)).
-  Definition cells (t : term Q) : nat := ((D t + 1) * (row t + 1))%nat.
-  Definition roundings : nat := (nsum (terms l) steps + inner + tau + 2)%nat.
-  Definition all_cells : Q := count_of (nsum (terms l) cells) + 1.
+  Definition counted (t : reader Q) : nat := Nat.max (D t) (row t).
+  Definition inner : nat := list_max (map (fun t => Nat.min (D t) (row t)) (steps l)).
+  Definition cells (t : reader Q) : nat := ((D t + 1) * (row t + 1))%nat.
+  Definition roundings : nat := (nsum (steps l) counted + inner + tau + 2)%nat.
+  Definition all_cells : Q := count_of (nsum (steps l) cells) + 1.
 
   Hypothesis BOUNDS : 1 <= H /\ 1 <= W /\ 1 <= E.
-  Hypothesis INPUTS : forall t e i, In t (terms l) -> In e (operator t m) -> In i (ids (inputs l)) -> Qabs (h (fst e) i) <= H.
-  Hypothesis WEIGHTS : forall t i, In t (terms l) -> In i (ids (inputs l)) -> Qabs (weight t i j) <= W.
-  Hypothesis OPERATORS : forall t e, In t (terms l) -> In e (operator t m) -> Qabs (snd e) <= E.
-  Hypothesis SEEN : forall t, In t (terms l) -> (length (filter (seen t) (ids (inputs l))) <= D t)%nat.
+  Hypothesis INPUTS : forall t e i, In t (steps l) -> In e (operator t m) -> In i (ids (read_units t)) -> Qabs (h (read_layer t) (fst e) i) <= H.
+  Hypothesis WEIGHTS : forall t i, In t (steps l) -> In i (ids (read_units t)) -> Qabs (weight t i j) <= W.
+  Hypothesis OPERATORS : forall t e, In t (steps l) -> In e (operator t m) -> Qabs (snd e) <= E.
+  Hypothesis SEEN : forall t, In t (steps l) -> (length (filter (seen t) (ids (read_units t))) <= D t)%nat.
   Hypothesis FEW : count_of roundings * u A <= 1 # 2.
-  Hypothesis RANGE : 128 * (all_cells * (H * W * E) + Qabs (bias l m j)) < limit.
+  Hypothesis RANGE : 128 * (all_cells * (H * W * E) + Qabs (stage_bias l m j)) < limit.
 
-  Lemma inner_in t : In t (terms l) -> (Nat.min (D t) (row t) <= inner)%nat.
+  Lemma inner_in t : In t (steps l) -> (Nat.min (D t) (row t) <= inner)%nat.
   Proof.
-    intros I. pose proof (proj1 (list_max_le (map (fun t => Nat.min (D t) (row t)) (terms l)) inner) (le_n _)) as F. rewrite Forall_forall in F.
+    intros I. pose proof (proj1 (list_max_le (map (fun t => Nat.min (D t) (row t)) (steps l)) inner) (le_n _)) as F. rewrite Forall_forall in F.
     apply F. apply (in_map (fun t => Nat.min (D t) (row t))). exact I.
   Qed.
 
@@ -170,36 +170,36 @@ Section Row.
   Proof. destruct BOUNDS as (H1 & W1 & E1). assert (1 <= H * W) by (clear - H1 W1; nra). clear - H0 E1. nra. Qed.
 
   Lemma cells_positive : 1 <= all_cells.
-  Proof. unfold all_cells. pose proof (count_nonneg (nsum (terms l) cells)). lra. Qed.
+  Proof. unfold all_cells. pose proof (count_nonneg (nsum (steps l) cells)). lra. Qed.
 
   Lemma range_of d : count_of d + 1 <= all_cells -> 64 * ((count_of d + 1) * (H * W * E)) < limit.
   Proof.
-    intros L. eapply Qle_lt_trans; [|exact RANGE]. pose proof scale_one. pose proof (Qabs_nonneg (bias l m j)). pose proof (count_nonneg d).
+    intros L. eapply Qle_lt_trans; [|exact RANGE]. pose proof scale_one. pose proof (Qabs_nonneg (stage_bias l m j)). pose proof (count_nonneg d).
     set (w := H * W * E) in *. clearbody w. assert ((count_of d + 1) * w <= all_cells * w) by (clear - L H0; nra). assert (0 <= (count_of d + 1) * w) by (clear - H2 H0; nra). lra.
   Qed.
 
   Lemma few k : (k <= roundings)%nat -> count_of k * u A <= 1 # 2.
   Proof. intros L. pose proof (u_small A PRECISION). apply count_le in L. pose proof FEW. clear - L H0 H1. nra. Qed.
 
-  Lemma seen_not t e i : In e (operator t m) -> seen t i = false -> h (fst e) i == 0.
+  Lemma seen_not (t : reader Q) e i : In e (operator t m) -> seen t i = false -> h (read_layer t) (fst e) i == 0.
   Proof.
-    intros I N. destruct (is_zero (h (fst e) i)) eqn:Z; [apply is_zero_spec; exact Z|]. unfold seen in N.
+    intros I N. destruct (is_zero (h (read_layer t) (fst e) i)) eqn:Z; [apply is_zero_spec; exact Z|]. unfold seen in N.
     rewrite <- not_true_iff_false in N. destruct N. apply existsb_exists. exists e. rewrite Z. auto.
   Qed.
 
-  Lemma size_bound t : In t (terms l) -> magnitude t <= count_of (cells t) * (H * W * E).
+  Lemma size_bound t : In t (steps l) -> magnitude t <= count_of (cells t) * (H * W * E).
   Proof.
     intros I. destruct BOUNDS as (H1 & W1 & E1). pose proof (count_nonneg (D t)) as D0. pose proof (count_nonneg (row t)) as R0.
-    assert (forall e, In e (operator t m) -> sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j)) <= count_of (D t) * (H * W)) as S.
+    assert (forall e, In e (operator t m) -> sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * Qabs (weight t i j)) <= count_of (D t) * (H * W)) as S.
     { intros e Ie. eapply Qle_trans; [apply (sum_some _ _ (seen t) (H * W))|].
-      - intros i Ii _. pose proof (INPUTS t e i I Ie Ii). pose proof (WEIGHTS t i I Ii). pose proof (Qabs_nonneg (h (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2 H3 H4 H1 W1. nra.
+      - intros i Ii _. pose proof (INPUTS t e i I Ie Ii). pose proof (WEIGHTS t i I Ii). pose proof (Qabs_nonneg (h (read_layer t) (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2 H3 H4 H1 W1. nra.
       - intros i _ N. rewrite (seen_not t e i Ie N). change (Qabs 0) with 0. ring.
       - pose proof (count_le _ _ (SEEN t I)). assert (0 <= H * W) by (clear - H1 W1; nra). clear - H0 H2. nra. }
     assert (magnitude t <= count_of (row t) * (count_of (D t) * (H * W * E))) as B.
     { unfold magnitude. eapply Qle_trans; [apply (sum_some _ _ (fun _ => true) (count_of (D t) * (H * W * E)))|rewrite filter_all; apply Qle_refl].
       - intros e Ie _. specialize (S e Ie). pose proof (OPERATORS t e I Ie) as O. pose proof (Qabs_nonneg (snd e)) as O0.
-        assert (0 <= sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))) as S0.
-        { apply sum_nonneg. intros i _. pose proof (Qabs_nonneg (h (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra. }
+        assert (0 <= sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * Qabs (weight t i j))) as S0.
+        { apply sum_nonneg. intros i _. pose proof (Qabs_nonneg (h (read_layer t) (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra. }
         set (x := sum _ _) in *. clearbody x. setoid_replace (count_of (D t) * (H * W * E)) with (E * (count_of (D t) * (H * W))) by ring.
         set (y := count_of (D t) * (H * W)) in *. clearbody y. clear - S O O0 S0. nra.
       - discriminate. }
@@ -208,7 +208,7 @@ Section Row.
     assert (r * d <= (d + 1) * (r + 1)) by nra. set (k := (d + 1) * (r + 1)) in *. clearbody k. assert (r * (d * w) == r * d * w) as -> by ring. nra.
   Qed.
 
-  Lemma sizes_bound group : (forall t, In t group -> In t (terms l)) -> sum group magnitude <= count_of (nsum group cells) * (H * W * E).
+  Lemma sizes_bound group : (forall t, In t group -> In t (steps l)) -> sum group magnitude <= count_of (nsum group cells) * (H * W * E).
   Proof.
     induction group as [|t group IH]; intros I; [cbn [sum fold_right nsum map list_sum]; change (count_of 0) with 0; lra|].
     rewrite sum_cons, nsum_cons, count_plus. pose proof (size_bound t (I t (or_introl eq_refl))). specialize (IH (fun s J => I s (or_intror J))). lra.
@@ -216,17 +216,17 @@ Section Row.
 
   Lemma size_nonneg t : 0 <= magnitude t.
   Proof.
-    apply sum_nonneg. intros e _. assert (0 <= sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight t i j))).
-    { apply sum_nonneg. intros i _. pose proof (Qabs_nonneg (h (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). nra. }
+    apply sum_nonneg. intros e _. assert (0 <= sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * Qabs (weight t i j))).
+    { apply sum_nonneg. intros i _. pose proof (Qabs_nonneg (h (read_layer t) (fst e) i)). pose proof (Qabs_nonneg (weight t i j)). nra. }
     pose proof (Qabs_nonneg (snd e)). nra.
   Qed.
 
   (* A group of terms. *)
-  Lemma group_error group L N : adds A l h m j group L -> (forall t, In t group -> In t (terms l)) ->
-    (nsum group steps <= nsum (terms l) steps)%nat -> (nsum group cells <= nsum (terms l) cells)%nat ->
-    (N <= nsum (terms l) steps - nsum group steps + nonzero L)%nat ->
+  Lemma group_error group L N : adds A h m j group L -> (forall t, In t group -> In t (steps l)) ->
+    (nsum group counted <= nsum (steps l) counted)%nat -> (nsum group cells <= nsum (steps l) cells)%nat ->
+    (N <= nsum (steps l) counted - nsum group counted + nonzero L)%nat ->
     let c := count_of (nsum group cells) * (H * W * E) * eta in
-    (nonzero L <= nsum group steps)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
+    (nonzero L <= nsum group counted)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
     (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c).
   Proof.
     intros (t & more & EG & SAME & CASE) IN LS LC LN c. destruct BOUNDS as (H1 & W1 & E1). pose proof (eta_small A PRECISION) as [ET1 ET2].
@@ -235,9 +235,9 @@ Section Row.
     (* What both orders have in common, once the summands are known. *)
     assert (forall (B : Type) (xs : list B) ex si alive K d, Forall2 (fun x v => (alive x = false -> v == 0 /\ ex x == 0) /\ Qabs (ex x) <= si x /\
         Qabs (v - ex x) <= (pow K - 1) * si x + pow K * ((9 * count_of d + 1) * (H * W * E) * eta)) xs L ->
-      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group steps)%nat -> K = (d + tau + 2)%nat ->
-      (length (filter alive xs) + d <= nsum group steps + inner)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
-      (nonzero L <= nsum group steps)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
+      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group counted)%nat -> K = (d + tau + 2)%nat ->
+      (length (filter alive xs) + d <= nsum group counted + inner)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
+      (nonzero L <= nsum group counted)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
       (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c)) as COMMON.
     { intros B xs ex si alive K d F EX SI LD -> LIVE CELLS.
       assert (0 <= (9 * count_of d + 1) * (H * W * E) * eta) as K0.
@@ -259,7 +259,7 @@ Section Row.
       clear - L2 L3 RK. split; lra. }
     destruct CASE as [F|[-> F]].
     - (* Weights first. *)
-      set (pairs := fun e : Z * Q => flat_map (fun s => map (fun i => (h (fst e) i, weight s i j)) (ids (inputs l))) group).
+      set (pairs := fun e : Z * Q => flat_map (fun s => map (fun i => (h (read_layer s) (fst e) i, weight s i j)) (ids (read_units s))) group).
       assert (forall s, In s group -> operator s m = operator t m) as SAME' by (intros s I; rewrite EG in I; destruct I as [<-|I]; [reflexivity|apply SAME; exact I]).
       assert (forall s, In s group -> row s = row t) as ROWS by (intros s I; unfold row; rewrite (SAME' s I); reflexivity).
       assert (In t group) as It by (rewrite EG; left; reflexivity).
@@ -272,40 +272,40 @@ Section Row.
         * intros p Ip. apply in_flat_map in Ip as (s & I & Ip). apply in_map_iff in Ip as (i & <- & Ii). cbn [fst snd].
           split; [apply (INPUTS s); [apply IN; exact I|rewrite (SAME' s I); exact Ie|exact Ii]|apply WEIGHTS; [apply IN; exact I|exact Ii]].
         * apply (OPERATORS t); [apply IN; exact It|exact Ie].
-        * apply few. assert (nsum group D <= nsum group steps)%nat by (apply nsum_le; unfold steps; lia). unfold roundings. lia.
+        * apply few. assert (nsum group D <= nsum group counted)%nat by (apply nsum_le; unfold counted; lia). unfold roundings. lia.
         * apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le. etransitivity; [|exact LC]. apply nsum_le. intros s _. unfold cells. nia.
         * replace (nsum group D + 1 + S tau)%nat with (nsum group D + tau + 2)%nat in T3 by lia. split; [discriminate|]. split; [|exact T3].
           rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs e))). pose proof (Qabs_nonneg (snd e)). clear - H0 H2. nra.
-      + transitivity (sum group (fun s => sum (operator t m) (fun e => snd e * sum (ids (inputs l)) (fun i => h (fst e) i * weight s i j)))).
+      + transitivity (sum group (fun s => sum (operator t m) (fun e => snd e * sum (ids (read_units s)) (fun i => h (read_layer s) (fst e) i * weight s i j)))).
         * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite total_map. unfold pairs. rewrite sum_flat_map.
           apply sum_eq. intros s _. rewrite sum_map. reflexivity.
         * apply sum_eq. intros s I. unfold exact. rewrite (SAME' s I). reflexivity.
-      + transitivity (sum group (fun s => sum (operator t m) (fun e => Qabs (snd e) * sum (ids (inputs l)) (fun i => Qabs (h (fst e) i) * Qabs (weight s i j))))).
+      + transitivity (sum group (fun s => sum (operator t m) (fun e => Qabs (snd e) * sum (ids (read_units s)) (fun i => Qabs (h (read_layer s) (fst e) i) * Qabs (weight s i j))))).
         * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite mass_map. unfold pairs. rewrite sum_flat_map.
           apply sum_eq. intros s _. rewrite sum_map. apply sum_eq. intros i _. cbn [fst snd]. apply Qabs_Qmult.
         * apply sum_eq. intros s I. unfold magnitude. rewrite (SAME' s I). reflexivity.
-      + rewrite filter_all. fold (row t). rewrite EG, nsum_cons. unfold steps at 1. lia.
+      + rewrite filter_all. fold (row t). rewrite EG, nsum_cons. unfold counted at 1. lia.
       + reflexivity.
-      + rewrite filter_all. fold (row t). rewrite EG, !nsum_cons. unfold steps at 1. assert (nsum more D <= nsum more steps)%nat by (apply nsum_le; unfold steps; lia).
+      + rewrite filter_all. fold (row t). rewrite EG, !nsum_cons. unfold counted at 1. assert (nsum more D <= nsum more counted)%nat by (apply nsum_le; unfold counted; lia).
         pose proof (inner_in t (IN t It)). lia.
       + rewrite filter_all. fold (row t).
         assert (forall G, (forall s, In s G -> row s = row t) -> nsum G D * row t + length G * row t <= nsum G cells)%nat as X.
         { induction G as [|s G IH]; intros HG; [reflexivity|]. rewrite !nsum_cons. cbn [length]. specialize (IH (fun s' I => HG s' (or_intror I))). unfold cells at 1. rewrite (HG s (or_introl eq_refl)). nia. }
         specialize (X group ROWS). assert (1 <= length group)%nat by (rewrite EG; cbn [length]; lia). nia.
     - (* Entries first. *)
-      subst group. set (pairs := fun i => map (fun e : Z * Q => (h (fst e) i, snd e)) (operator t m)). assert (In t (terms l)) as It by (apply IN; left; reflexivity).
+      subst group. set (pairs := fun i => map (fun e : Z * Q => (h (read_layer t) (fst e) i, snd e)) (operator t m)). assert (In t (steps l)) as It by (apply IN; left; reflexivity).
       assert (forall i, seen t i = false -> nonzero (map fst (pairs i)) = 0%nat /\ sum_of (dot (pairs i)) == 0) as DEAD.
       { intros i NS. unfold pairs. rewrite map_map. cbn [fst]. split.
-        - pose proof (nonzero_filter (operator t m) (fun e => h (fst e) i) (fun _ => false)) as X. assert (filter (fun _ : Z * Q => false) (operator t m) = []) as Z by (clear; induction (operator t m); auto).
+        - pose proof (nonzero_filter (operator t m) (fun e => h (read_layer t) (fst e) i) (fun _ => false)) as X. assert (filter (fun _ : Z * Q => false) (operator t m) = []) as Z by (clear; induction (operator t m); auto).
           rewrite Z in X. cbn [length] in X. specialize (X (fun e Ie _ => seen_not t e i Ie NS)). lia.
         - unfold dot. rewrite map_map. cbn [fst snd]. rewrite total_map. rewrite <- (sum_zero (operator t m)). apply sum_eq. intros e Ie. rewrite (seen_not t e i Ie NS). ring. }
-      apply (COMMON _ (ids (inputs l)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t) (row t + tau + 2)%nat (row t)).
+      apply (COMMON _ (ids (read_units t)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t) (row t + tau + 2)%nat (row t)).
       + apply (forall2_in _ _ _ _ F). intros i v Ii T. change 1%Z with (Z.of_nat 1) in T. rewrite <- TAU in T. fold (pairs i) in T.
         assert (nonzero (map fst (pairs i)) <= row t)%nat as NZ by (etransitivity; [apply nonzero_length|]; unfold pairs; rewrite !map_length; reflexivity).
         destruct (times_sum_error A PRECISION tau 1 (row t) H E W (pairs i) (weight t i j) v T NZ H1 E1 W1) as (T1 & _ & T3).
         * intros p Ip. apply in_map_iff in Ip as (e & <- & Ie). cbn [fst snd]. split; [apply (INPUTS t); assumption|apply (OPERATORS t); assumption].
         * apply WEIGHTS; assumption.
-        * apply few. unfold roundings. rewrite nsum_cons in LS. unfold steps at 1 in LS. lia.
+        * apply few. unfold roundings. rewrite nsum_cons in LS. unfold counted at 1 in LS. lia.
         * setoid_replace (H * E * W) with (H * W * E) by ring. apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le.
           etransitivity; [|exact LC]. rewrite nsum_cons. unfold cells at 1. nia.
         * replace (row t + tau + 2)%nat with (row t + tau + 2)%nat in T3 by lia. split; [|split].
@@ -313,31 +313,31 @@ Section Row.
           -- rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs i))). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra.
           -- setoid_replace (H * W * E) with (H * E * W) by ring. exact T3.
       + rewrite sum_cons. cbn [sum fold_right]. rewrite Qplus_0_r. unfold exact.
-        transitivity (sum (ids (inputs l)) (fun i => sum (operator t m) (fun e => snd e * (h (fst e) i * weight t i j)))).
+        transitivity (sum (ids (read_units t)) (fun i => sum (operator t m) (fun e => snd e * (h (read_layer t) (fst e) i * weight t i j)))).
         * apply sum_eq. intros i _. unfold pairs, dot. rewrite map_map. cbn [fst snd]. rewrite total_map, <- sum_times. apply sum_eq. intros e _. ring.
         * rewrite sum_swap. apply sum_eq. intros e _. apply sum_times.
       + rewrite sum_cons. cbn [sum fold_right]. rewrite Qplus_0_r. unfold magnitude.
-        transitivity (sum (ids (inputs l)) (fun i => sum (operator t m) (fun e => Qabs (snd e) * (Qabs (h (fst e) i) * Qabs (weight t i j))))).
+        transitivity (sum (ids (read_units t)) (fun i => sum (operator t m) (fun e => Qabs (snd e) * (Qabs (h (read_layer t) (fst e) i) * Qabs (weight t i j))))).
         * apply sum_eq. intros i _. unfold pairs, dot. rewrite map_map. cbn [fst snd]. rewrite mass_map, <- sum_times. apply sum_eq. intros e _. rewrite Qabs_Qmult. ring.
         * rewrite sum_swap. apply sum_eq. intros e _. apply sum_times.
-      + rewrite nsum_cons. unfold steps at 1. pose proof (SEEN t It). lia.
+      + rewrite nsum_cons. unfold counted at 1. pose proof (SEEN t It). lia.
       + lia.
-      + rewrite nsum_cons. unfold steps at 1. pose proof (SEEN t It). pose proof (inner_in t It). lia.
+      + rewrite nsum_cons. unfold counted at 1. pose proof (SEEN t It). pose proof (inner_in t It). lia.
       + rewrite nsum_cons. unfold cells at 1. pose proof (SEEN t It). nia.
   Qed.
 
-  Lemma groups_error groups summands : Forall2 (adds A l h m j) groups summands -> (forall t, In t (concat groups) -> In t (terms l)) ->
-    (nsum (concat groups) steps <= nsum (terms l) steps)%nat -> (nsum (concat groups) cells <= nsum (terms l) cells)%nat ->
+  Lemma groups_error groups summands : Forall2 (adds A h m j) groups summands -> (forall t, In t (concat groups) -> In t (steps l)) ->
+    (nsum (concat groups) counted <= nsum (steps l) counted)%nat -> (nsum (concat groups) cells <= nsum (steps l) cells)%nat ->
     let c := count_of (nsum (concat groups) cells) * (H * W * E) * eta in
-    (nonzero (concat summands) <= nsum (concat groups) steps)%nat /\ mass (concat summands) <= pow roundings * (sum (concat groups) magnitude + 10 * c) /\
-    forall N, (N <= nsum (terms l) steps - nsum (concat groups) steps + nonzero (concat summands))%nat ->
+    (nonzero (concat summands) <= nsum (concat groups) counted)%nat /\ mass (concat summands) <= pow roundings * (sum (concat groups) magnitude + 10 * c) /\
+    forall N, (N <= nsum (steps l) counted - nsum (concat groups) counted + nonzero (concat summands))%nat ->
     (pow N - 1) * mass (concat summands) + Qabs (sum_of (concat summands) - sum (concat groups) exact) <=
       (pow roundings - 1) * sum (concat groups) magnitude + pow roundings * (10 * c).
   Proof.
     intros F. induction F as [|g L gs ss G F IH]; intros IN LS LC; cbv zeta; cbn [concat] in *.
     - cbn [sum fold_right]. change (mass []) with 0. change (sum_of []) with 0. change (count_of (nsum [] cells)) with 0. split; [cbn; lia|]. split; [lra|]. intros N _. change (Qabs (0 - 0)) with 0. lra.
     - rewrite nsum_app in LS, LC. destruct (IH (fun t I => IN t (in_or_app _ _ _ (or_intror I))) ltac:(lia) ltac:(lia)) as (I1 & I2 & I3). clear IH.
-      assert (forall t, In t g -> In t (terms l)) as INg by (intros t I; apply IN, in_or_app; left; exact I).
+      assert (forall t, In t g -> In t (steps l)) as INg by (intros t I; apply IN, in_or_app; left; exact I).
       destruct (group_error g L 0 G INg ltac:(lia) ltac:(lia) ltac:(lia)) as (G1 & G2 & _). cbv zeta in *.
       rewrite !nsum_app, nonzero_app.
       set (w := H * W * E) in *. set (ca := count_of (nsum g cells)) in *. set (cb := count_of (nsum (concat gs) cells)) in *. set (R := pow roundings) in *.
@@ -349,35 +349,35 @@ Section Row.
   Qed.
 
   (* The last word about an entry: `roundings` times the unit roundoff, and a little more, of the magnitudes that are summed. *)
-  Theorem row_error groups summands b z : Permutation (concat groups) (terms l) -> becomes A 1 (bias l m j) b ->
-    Forall2 (adds A l h m j) groups summands -> summed A (b :: concat summands) z ->
+  Theorem row_error groups summands b z : Permutation (concat groups) (steps l) -> becomes A 1 (stage_bias l m j) b ->
+    Forall2 (adds A h m j) groups summands -> summed A (b :: concat summands) z ->
     let x := count_of roundings * u A in
-    Qabs (z - (bias l m j + sum (terms l) exact)) <= (x + x * x) * (sum (terms l) magnitude + Qabs (bias l m j)) + 24 * (all_cells * (H * W * E) * eta).
+    Qabs (z - (stage_bias l m j + sum (steps l) exact)) <= (x + x * x) * (sum (steps l) magnitude + Qabs (stage_bias l m j)) + 24 * (all_cells * (H * W * E) * eta).
   Proof.
     intros PE Bb F S x. pose proof (u_small A PRECISION) as [U1 U2]. pose proof (eta_small A PRECISION) as [ET1 ET2]. pose proof scale_one as S1.
-    pose proof cells_positive as C1. pose proof (Qabs_nonneg (bias l m j)) as B0.
+    pose proof cells_positive as C1. pose proof (Qabs_nonneg (stage_bias l m j)) as B0.
     destruct (groups_error groups summands F (fun t I => Permutation_in _ PE I) ltac:(rewrite (nsum_perm _ _ _ PE); lia) ltac:(rewrite (nsum_perm _ _ _ PE); lia)) as (G1 & G2 & G3).
-    cbv zeta in *. rewrite (nsum_perm _ _ steps PE) in *. rewrite (nsum_perm _ _ cells PE) in *.
-    set (N' := (nsum (terms l) steps + 1)%nat).
+    cbv zeta in *. rewrite (nsum_perm _ _ counted PE) in *. rewrite (nsum_perm _ _ cells PE) in *.
+    set (N' := (nsum (steps l) counted + 1)%nat).
     assert (nonzero (b :: concat summands) <= N')%nat as NZ by (rewrite nonzero_cons; unfold N'; destruct (is_zero b); lia).
     set (N := pred (nonzero (b :: concat summands))) in *.
     assert (N <= nonzero (concat summands))%nat as LN by (unfold N; rewrite nonzero_cons; destruct (is_zero b); lia).
     specialize (G3 N ltac:(lia)). rewrite (sum_perm _ _ magnitude PE) in G2, G3. rewrite (sum_perm _ _ exact PE) in G3.
-    pose proof (sizes_bound (terms l) (fun t I => I)) as SB.
-    assert (0 <= sum (terms l) magnitude) as SN by (apply sum_nonneg; intros t _; apply size_nonneg).
-    assert (Qabs (bias l m j) < limit) as Lb.
+    pose proof (sizes_bound (steps l) (fun t I => I)) as SB.
+    assert (0 <= sum (steps l) magnitude) as SN by (apply sum_nonneg; intros t _; apply size_nonneg).
+    assert (Qabs (stage_bias l m j) < limit) as Lb.
     { eapply Qle_lt_trans; [|exact RANGE]. set (w := H * W * E) in *. assert (0 <= all_cells * w) by (clear - C1 S1; nra). clear - H0 B0. lra. }
     destruct (becomes_iff A _ _ _ Lb Bb) as [_ Db]. change (inject_Z 1) with 1 in Db. rewrite Qmult_1_l in Db.
-    set (beta := Qabs (bias l m j)) in *.
+    set (beta := Qabs (stage_bias l m j)) in *.
     assert (Qabs b <= (1 + u A) * beta + eta) as Sb.
-    { setoid_replace b with ((b - bias l m j) + bias l m j) by ring. eapply Qle_trans; [apply Qabs_triangle|]. fold beta. clear - Db. lra. }
-    set (T := sum (terms l) magnitude) in *. set (Y := sum (terms l) exact) in *.
+    { setoid_replace b with ((b - stage_bias l m j) + stage_bias l m j) by ring. eapply Qle_trans; [apply Qabs_triangle|]. fold beta. clear - Db. lra. }
+    set (T := sum (steps l) magnitude) in *. set (Y := sum (steps l) exact) in *.
     assert (count_of N' <= all_cells) as CN.
-    { unfold N', all_cells. rewrite count_plus. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le, nsum_le. intros t _. unfold steps, cells. apply Nat.max_lub; nia. }
+    { unfold N', all_cells. rewrite count_plus. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le, nsum_le. intros t _. unfold counted, cells. apply Nat.max_lub; nia. }
     assert (pow roundings <= 2) as P2 by (apply (pow_two A PRECISION), few; lia).
     assert (pow N' <= 2) as PN2 by (eapply Qle_trans; [apply (pow_mono A PRECISION N' roundings); unfold N', roundings; lia|exact P2]).
     pose proof (pow_one A PRECISION N') as PN1. pose proof (pow_one A PRECISION roundings) as PR1. pose proof (pow_one A PRECISION N) as PM1.
-    set (c := count_of (nsum (terms l) cells) * (H * W * E)) in *. assert (0 <= c) as C0 by (unfold c; pose proof (count_nonneg (nsum (terms l) cells)); clear - H0 S1; nra).
+    set (c := count_of (nsum (steps l) cells) * (H * W * E)) in *. assert (0 <= c) as C0 by (unfold c; pose proof (count_nonneg (nsum (steps l) cells)); clear - H0 S1; nra).
     assert (c + H * W * E == all_cells * (H * W * E)) as CW by (unfold c, all_cells; ring).
     set (w := H * W * E) in *. set (aw := all_cells * w) in *.
     assert (mass (concat summands) <= 22 * c) as M22.
@@ -394,8 +394,8 @@ Section Row.
       assert (pow N' * v <= 2 * (2 * beta + 24 * aw)) as J5 by (clear - PN2 PN1 MN J3; nra). clear - J5 J4 B0. fold beta. lra. }
     pose proof (summed_error A PRECISION N' (mass (b :: concat summands)) (b :: concat summands) z RS S NZ (Qle_refl _)) as SE. fold N in SE.
     rewrite mass_cons, total_cons in SE.
-    assert (Qabs (z - (bias l m j + Y)) <= Qabs (z - (b + sum_of (concat summands))) + (Qabs (b - bias l m j) + Qabs (sum_of (concat summands) - Y))) as TR.
-    { setoid_replace (z - (bias l m j + Y)) with ((z - (b + sum_of (concat summands))) + ((b - bias l m j) + (sum_of (concat summands) - Y))) by ring.
+    assert (Qabs (z - (stage_bias l m j + Y)) <= Qabs (z - (b + sum_of (concat summands))) + (Qabs (b - stage_bias l m j) + Qabs (sum_of (concat summands) - Y))) as TR.
+    { setoid_replace (z - (stage_bias l m j + Y)) with ((z - (b + sum_of (concat summands))) + ((b - stage_bias l m j) + (sum_of (concat summands) - Y))) by ring.
       eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; [apply Qle_refl|apply Qabs_triangle]. }
     assert (pow N * (1 + u A) <= pow roundings) as PNU.
     { eapply Qle_trans; [|apply (pow_mono A PRECISION (Datatypes.S N) roundings); unfold roundings; lia]. cbn [Roundings.pow]. clear. lra. }

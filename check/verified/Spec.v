@@ -4,8 +4,7 @@ Export ListNotations.
 Open Scope Q_scope.
 
 (* Nodes, attributes, units and classes are integers; ids n = 0, 1, ..., n-1. *)
-Fixpoint counting (from : Z) (count : nat) : list Z :=
-  match count with O => [] | S more => from :: counting (from + 1)%Z more end.
+Fixpoint counting (from : Z) (count : nat) : list Z := match count with O => [] | S more => from :: counting (from + 1)%Z more end.
 Definition ids (n : Z) : list Z := counting 0 (Z.to_nat n).
 
 Definition sum {A} (over : list A) (f : A -> Q) : Q := fold_right (fun a rest => f a + rest) 0 over.
@@ -16,19 +15,14 @@ Definition sum {A} (over : list A) (f : A -> Q) : Q := fold_right (fun a rest =>
 Record term (number : Type) := { operator : Z -> list (Z * number); weight : Z -> Z -> number }.
 Record layer (number : Type) :=
   { terms : list (term number); inputs : Z; bias : Z -> Z -> number; relu : Z -> bool }.
-Arguments operator {number}. Arguments weight {number}. Arguments terms {number}.
-Arguments inputs {number}. Arguments bias {number}. Arguments relu {number}.
+Arguments operator {number}. Arguments weight {number}. Arguments terms {number}. Arguments inputs {number}. Arguments bias {number}. Arguments relu {number}.
 Definition network number := list (layer number).
 
 (* What unit i of the last layer passes on if its pre-activation is z; attributes are passed on as they are. *)
 Definition passed_on (net : network Q) (i : Z) (z : Q) : Q :=
-  match net with
-  | last :: _ => if relu last i then (if Qle_bool 0 z then z else 0) else z
-  | [] => z
-  end.
+  match net with last :: _ => if relu last i then (if Qle_bool 0 z then z else 0) else z | [] => z end.
 
-(* What the first layer reads: a number for each node and attribute. *)
-Definition rows := Z -> Z -> Q.
+Definition rows := Z -> Z -> Q. (* What the first layer reads: a number for each node and attribute. *)
 Definition numbers (X : Z -> Z -> bool) : rows := fun n d => if X n d then 1 else 0.
 
 (* The pre-activation of unit j of node m in the last layer, on rows X; without layers, the attribute itself. *)
@@ -185,16 +179,22 @@ Inductive summed (A : arithmetic) : list Q -> Q -> Prop := (* in any order; addi
 Definition times_sum (A : arithmetic) (inner outer : Z) (pairs : list (Q * Q)) (c x : Q) : Prop := exists products total d,
   Forall2 (fun p y => exists e, becomes A inner (snd p) e /\ becomes A 1 (fst p * e) y) pairs products /\
   summed A products total /\ becomes A outer c d /\ becomes A 1 (d * total) x.
+(* A network as it runs: layers 1, 2, ..., each of whose terms reads an earlier one, of so many units, or the rows, which are number 0; what it has
+   computed, and rectified if a unit does that, later ones read. The last has the logits. *)
+Record reader (number : Type) := { read_layer : nat; read_units : Z; passes :> term number }.
+Record stage (number : Type) := { steps : list (reader number); stage_bias : Z -> Z -> number; rectifies : Z -> bool }.
+Arguments read_layer {number}. Arguments read_units {number}. Arguments passes {number}. Arguments steps {number}. Arguments stage_bias {number}. Arguments rectifies {number}.
 (* What terms add to unit j of node m: those of one operator their weights first, side by side; or a term its entries first. *)
-Definition adds (A : arithmetic) (l : layer Q) (h : Z -> Z -> Q) (m j : Z) (group : list (term Q)) (summands : list Q) : Prop :=
+Definition adds (A : arithmetic) (M : nat -> rows) (m j : Z) (group : list (reader Q)) (summands : list Q) : Prop :=
   exists t more, group = t :: more /\ (forall s, In s more -> operator s m = operator t m) /\
-  (Forall2 (fun e => times_sum A 1 (entry_error A) (flat_map (fun s => map (fun i => (h (fst e) i, weight s i j)) (ids (inputs l))) group) (snd e)) (operator t m) summands \/
-   more = [] /\ Forall2 (fun i => times_sum A (entry_error A) 1 (map (fun e => (h (fst e) i, snd e)) (operator t m)) (weight t i j)) (ids (inputs l)) summands).
-Fixpoint execution (A : arithmetic) (net : network Q) (X V : rows) : Prop := match net with
-  | [] => forall n d, if reads_exactly A then V n d == X n d else becomes A 1 (X n d) (V n d) | last :: below => exists H, execution A below X H /\ forall m j,
-    exists groups summands b, Permutation (concat groups) (terms last) /\ becomes A 1 (bias last m j) b /\
-      Forall2 (adds A last (fun n i => passed_on below i (H n i)) m j) groups summands /\ summed A (b :: concat summands) (V m j) end.
-Definition robust_run (A : arithmetic) (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
-  forall X V, made X -> execution A net X V -> forall other, (0 <= other < classes)%Z -> other <> y -> V t other < V t y.
-Definition broken_run (A : arithmetic) (net : network Q) (made : rows -> Prop) (classes t y : Z) : Prop :=
-  exists X other, made X /\ (0 <= other < classes)%Z /\ other <> y /\ forall V, execution A net X V -> V t y < V t other.
+  (Forall2 (fun e => times_sum A 1 (entry_error A) (flat_map (fun s => map (fun i => (M (read_layer s) (fst e) i, weight s i j)) (ids (read_units s))) group) (snd e)) (operator t m) summands \/
+   more = [] /\ Forall2 (fun i => times_sum A (entry_error A) 1 (map (fun e => (M (read_layer t) (fst e) i, snd e)) (operator t m)) (weight t i j)) (ids (read_units t)) summands).
+Definition rectified (rectifies : bool) (z : Q) : Q := if rectifies then (if Qle_bool 0 z then z else 0) else z.
+Definition execution (A : arithmetic) (net : list (stage Q)) (X : rows) (M : nat -> rows) : Prop :=
+  (forall n d, if reads_exactly A then M O n d == X n d else becomes A 1 (X n d) (M O n d)) /\
+  forall k l, nth_error net k = Some l -> forall m j, exists groups summands b z, Permutation (concat groups) (steps l) /\ becomes A 1 (stage_bias l m j) b /\
+    Forall2 (adds A M m j) groups summands /\ summed A (b :: concat summands) z /\ M (S k) m j == rectified (rectifies l j) z.
+Definition robust_run (A : arithmetic) (net : list (stage Q)) (made : rows -> Prop) (classes t y : Z) : Prop := forall X M, made X -> execution A net X M ->
+  forall other, (0 <= other < classes)%Z -> other <> y -> M (length net) t other < M (length net) t y.
+Definition broken_run (A : arithmetic) (net : list (stage Q)) (made : rows -> Prop) (classes t y : Z) : Prop := exists X other, made X /\
+  (0 <= other < classes)%Z /\ other <> y /\ forall M, execution A net X M -> M (length net) t y < M (length net) t other.

@@ -11,7 +11,7 @@ if grep -nE '\b(Admitted|admit|Axiom|Parameter|Conjecture|Abort)\b' ./*.v; then
     echo "verified: a proof is missing" >&2
     exit 1
 fi
-for file in Spec Sums Tables Rules Integers Steps Slopes Nested Checker Forward Units Rows Bends Leaf Losses Trees Sound Floats Widen Categories Menus Divided DividedLeaf DividedSound Parts Collective CollectiveWorth CollectiveParts CollectiveSound Edges EdgesSound EdgesBound EdgesBoundSound EdgesVerified Joint JointSound Ranges RangesSound Roundings RoundedRow Deployed ComputedRow DeployedRows DeployedSound DeployedVerified DeployedRanges DeployedRangesSound ExactRun Ieee Operators Extract; do
+for file in Spec Sums Tables Rules Integers Steps Slopes Nested Checker Forward Units Rows Bends Leaf Losses Trees Sound Floats Widen Categories Menus Divided DividedLeaf DividedSound Parts Collective CollectiveWorth CollectiveParts CollectiveSound Edges EdgesSound EdgesBound EdgesBoundSound EdgesVerified Joint JointSound Ranges RangesSound Roundings RoundedRow Arranged Deployed ComputedRow ArrangedSound DeployedRows DeployedSound DeployedVerified DeployedRanges DeployedRangesSound ExactRun Ieee Operators Extract; do
     coqc -q -R . Verified "$file.v" >"$file.out"
 done
 for file in Sound Floats Categories DividedSound CollectiveSound EdgesVerified JointSound RangesSound DeployedVerified DeployedRangesSound ExactRun; do

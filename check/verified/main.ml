@@ -44,16 +44,20 @@ type changes = { most : N.t; at_nodes : N.t array; flips_too : bool; one_way : b
 type limits = Around of dyadic | Between of (dyadic * dyadic) array (* the ranges of attributes: so far from each entry, or from here to there *)
 type moves = { limits : limits; values : (int * N.t) list array option } (* the entries that are not 0, where attributes are numbers *)
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
+(* A layer that runs: the layer of the chain that has it, and from which unit on; of each term what it reads, which one of the chain's layer it is, from which
+   input on, and its weights. *)
+type reader_written = { from_layer : int; through : int; taken_units : int; among : int; starts : int; numbers : N.t array array }
+type stage_written = { chain_layer : int; starts_at : int; made_units : int; activations : string; readers : reader_written list; offsets : N.t array array }
 type statement = {
   nodes : int; attributes : int; targets : int; (* rows of logits that are classified: nodes, or graphs *)
-  present : Bytes.t array; neighbours : int list array; batch : int array option; operators : operator array; layers : stored list; (* the first layer first *)
+  present : Bytes.t array; neighbours : int list array; batch : int array option; operators : operator array; named : string array; layers : stored list; (* the first layer first *)
   total : N.t; each : N.t array; direction : string; frozen : bool array;
   shares : N.t array option; (* where rows are divided: by the number of attributes that a node has, what each of them is read as *)
   categories : int array option; (* the group of each attribute, -1 where it is in none *)
   labels : int option array option; (* the class to keep: predicted, or these *)
   changes : changes option; (* where edges are changed: which, and how many; and whether flips are made as well *)
   moves : moves option; (* where attributes are moved: within which ranges *)
-  run : arithmetic option; (* every execution in floating point, or exact arithmetic *)
+  run : (arithmetic * stage_written list) option; (* every execution in floating point, of these layers, or exact arithmetic *)
   attack : (N.t option * bool array) option } (* one attack for the whole graph: in so many rows, on predictions of these nodes *)
 
 (* The rows of an operator that a rule names, by the extracted arithmetic. *)
@@ -76,7 +80,7 @@ let by_rule rule nodes neighbours batch =
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
 
 let statement () =
-  if read_line () <> "gcnproof-verified 10" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 11" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -96,7 +100,7 @@ let statement () =
   let targets = match batch with None -> nodes | Some graphs -> 1 + Array.fold_left max (-1) graphs in
   let operators = array (int (headed "operators")) (fun () ->
     let w = words (read_line ()) in
-    if word w = "rule" then Follows (word w) else begin
+    if word w = "rule" then (let rule = word w in (rule, Follows rule)) else begin
     let rule = w.at <- 0; expect "operator" w; word w in
     let stated = array nodes (fun () -> all entry (words (read_line ()))) in
     if rule <> "given" then begin
@@ -104,7 +108,8 @@ let statement () =
       let check n row = if not (List.length row = List.length stated.(n) && List.for_all2 same row stated.(n)) then wrong ("an entry is not that of the rule " ^ rule) in
       Array.iteri check (by_rule rule nodes neighbours batch)
     end;
-    Stated stated end) in
+    (rule, Stated stated) end) in
+  let named = Array.map fst operators and operators = Array.map snd operators in
   let row count () = let w = words (read_line ()) in let list = Array.init count (fun _ -> bits w) in if not (is_end w) then wrong "a row is too long"; list in
   let layer () =
     let w = headed "layer" in
@@ -201,7 +206,33 @@ let statement () =
           if not (is_end w) then wrong "something follows how the network runs";
           if changes <> None then wrong "executions on changed edges";
           (* Numbers of 0 and 1, and quotients of no more bits, are numbers of the format. *)
-          run := Some { precision; entry_error; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision }
+          let running = { precision; entry_error; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision } in
+          let w = headed "runs" in
+          run := Some (running, match word w with
+            | "chain" ->
+                let last = List.length layers - 1 in
+                let reader i (l : stored) t numbers = { from_layer = i; through = l.operators.(t); taken_units = l.inputs; among = t; starts = 0; numbers } in
+                List.mapi (fun i (l : stored) ->
+                  { chain_layer = i; starts_at = 0; made_units = l.outputs; activations = if i = last then String.make l.outputs '0' else l.relu;
+                    readers = Array.to_list (Array.mapi (reader i l) l.weights); offsets = l.biases }) layers
+            | count ->
+                let count = match int_of_string_opt count with Some count when count > 0 -> count | _ -> wrong "no layers run" in
+                let stage k () =
+                  let w = headed "stage" in
+                  let chain_layer = int w in let starts_at = int w in let made_units = int w in let terms = int w in let rows = int w in
+                  if chain_layer >= List.length layers then wrong "a layer stands nowhere";
+                  if rows <> 1 && rows <> nodes then wrong "neither one bias for all nodes nor one for each";
+                  let activations = word w in
+                  if String.length activations <> made_units then wrong "not one activation for each unit";
+                  let reader () =
+                    let w = headed "reads" in
+                    let from_layer = int w in let through = int w in let taken_units = int w in let among = int w in let starts = int w in
+                    if from_layer > k then wrong "a layer reads a later one";
+                    if through >= Array.length operators then wrong "there is no such operator";
+                    { from_layer; through; taken_units; among; starts; numbers = array taken_units (row made_units) } in
+                  let readers = Array.to_list (array terms reader) in
+                  { chain_layer; starts_at; made_units; activations; readers; offsets = array rows (row made_units) } in
+                List.init count (fun k -> stage k ()))
         end;
         None
     | ("any" | "rows") as kind ->
@@ -211,7 +242,7 @@ let statement () =
         if batch <> None || shares <> None || categories <> None || changes <> None || moves <> None then wrong "one attack on graphs, categories, divided rows, edges or ranges";
         Some (most, named)
     | _ -> wrong "an unknown attack" in
-  { nodes; attributes; targets; present; neighbours; batch; operators; layers; total; each; direction; frozen; shares; categories; labels; changes; moves; run = !run; attack }
+  { nodes; attributes; targets; present; neighbours; batch; operators; named; layers; total; each; direction; frozen; shares; categories; labels; changes; moves; run = !run; attack }
 
 let has s n d = Char.code (Bytes.get s.present.(n) (d lsr 3)) land (1 lsl (d land 7)) <> 0
 let in_range i count = N.fits_int i && (let i = N.to_int i in i >= 0 && i < count)
@@ -285,6 +316,12 @@ let scaled_layers s finest_of term layer_of =
   let layer number (l : stored) =
     let a = - Array.fold_left (fun least k -> min least (finest_of s.operators.(k))) 0 l.operators in
     let w = - Array.fold_left (Array.fold_left (fun least r -> min least (finest r))) 0 l.weights in
+    (* Layers that run have their weights times the same power. *)
+    let w = match s.run with
+      | Some (_, stages) ->
+          List.fold_left (fun w st -> if st.chain_layer + 1 <> number then w else
+            List.fold_left (fun w r -> Array.fold_left (fun w row -> max w (- finest row)) w r.numbers) w st.readers) w stages
+      | None -> w in
     let b = - Array.fold_left (fun least r -> min least (finest r)) 0 l.biases in
     let below = scales.(number) in
     let w = max w (b - below - a) in
@@ -296,9 +333,10 @@ let scaled_layers s finest_of term layer_of =
     let biases = Array.map (Array.map (integer (below + a + w))) l.biases in
     let entry rows i j = match at rows i with Some r -> Option.value (at r j) ~default:N.zero | None -> N.zero in
     let one = Array.length biases = 1 in
+    (* What the last layer says of its units is of no importance; what runs has no relu there. *)
     layer_of (List.init (Array.length weights) (fun t -> term a s.operators.(l.operators.(t)) (entry weights.(t)))) (N.of_int l.inputs)
       (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j)
-      (fun j -> N.sign j >= 0 && N.lt j (N.of_int l.outputs) && l.relu.[N.to_int j] = '1') in
+      (fun j -> (number < List.length s.layers || s.run = None) && N.sign j >= 0 && N.lt j (N.of_int l.outputs) && l.relu.[N.to_int j] = '1') in
   let layers = List.mapi (fun i l -> layer (i + 1) l) s.layers in
   (List.rev layers, scales, !shifts)
 
@@ -311,6 +349,51 @@ let stated = function Stated rows -> rows | Follows _ -> wrong "an operator with
 let network s =
   scaled_layers s (fun k -> finest_stated (stated k)) (fun a k weight -> { operator = integer_rows a (stated k); weight })
     (fun terms inputs bias relu -> { terms; Checker.inputs; bias; relu })
+
+(* The network that runs, in integers; where its layers stand in the chain, and what the layers of the chain consist of. The latter need not be right: layers in
+   the order of the file, what is passed on to later ones, and products of rows with the weights of terms that read them further up. *)
+let running s shifts scales stages =
+  let count = List.length s.layers in
+  let layers = Array.of_list s.layers and shifts = Array.of_list shifts and stages = Array.of_list stages in
+  let entry rows i j = match at rows i with Some r -> Option.value (at r j) ~default:N.zero | None -> N.zero in
+  let stage st =
+    let a, w = shifts.(count - 1 - st.chain_layer) in
+    let a = N.to_int a and w = N.to_int w in
+    let reader r =
+      let rows = integer_rows a (stated s.operators.(r.through)) and weights = Array.map (Array.map (integer w)) r.numbers in
+      { read_layer = r.from_layer; read_units = N.of_int r.taken_units; passes = { operator = rows; weight = entry weights } } in
+    let biases = Array.map (Array.map (integer scales.(st.chain_layer + 2))) st.offsets in
+    let one = Array.length biases = 1 in
+    { steps = List.map reader st.readers;
+      stage_bias = (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j);
+      rectifies = (fun j -> N.sign j >= 0 && N.lt j (N.of_int st.made_units) && st.activations.[N.to_int j] = '1') } in
+  let place st = { layers_above = count - 1 - st.chain_layer; first_unit = N.of_int st.starts_at; wide = N.of_int st.made_units } in
+  (* The blocks of a layer of the chain: what they hold, and how many units they have; and where they begin. *)
+  let holds c =
+    let all = List.init (Array.length stages) (fun k -> k) in
+    let later k = stages.(k).chain_layer > c in
+    let carried k = List.exists (fun other -> later other && List.exists (fun r -> r.from_layer = k + 1) stages.(other).readers) all in
+    let units k = stages.(k).made_units in
+    List.filter_map (fun k -> if stages.(k).chain_layer = c then Some (Computed (k + 1), units k) else None) all @
+    List.filter_map (fun k -> if stages.(k).chain_layer < c && carried k then Some (Computed (k + 1), units k) else None) all @
+    List.concat_map (fun k -> if not (later k) then [] else
+      List.concat (List.mapi (fun i r -> if r.from_layer = 0 then [(Product (k, i), units k)] else []) stages.(k).readers)) all in
+  let begins c =
+    let at = ref 0 in
+    List.map (fun (content, width) -> let from = !at in at := from + width; (content, (from, width))) (holds c) in
+  let blocks c =
+    let below content = if c = 0 then 0 else match List.assoc_opt content (begins (c - 1)) with Some (from, _) -> from | None -> 0 in
+    let identity =
+      let rec first t = if t >= Array.length layers.(c).operators then 0 else if s.named.(layers.(c).operators.(t)) = "identity" then t else first (t + 1) in
+      first 0 in
+    List.map (fun (content, (from, width)) ->
+      let made = match content with Computed k -> stages.(k - 1).chain_layer = c | Product _ -> c = 0 in
+      let takes = match content with
+        | Computed k when made ->
+            List.mapi (fun i r -> (r.among, N.of_int (if r.from_layer = 0 && c > 0 then below (Product (k - 1, i)) else r.starts))) stages.(k - 1).readers
+        | _ -> [(identity, N.of_int (below content))] in
+      { block_first = N.of_int from; block_width = N.of_int width; content_of = content; is_made = made; takes }) (begins c) in
+  { runs = List.map stage (Array.to_list stages); places = List.map place (Array.to_list stages); blocks = List.rev (List.init count blocks) }
 
 (* The component of each node: one of its nodes. A claim may be rounded down in any parts of the graph. *)
 let components s =
@@ -564,6 +647,7 @@ let () =
   Gc.set { (Gc.get ()) with Gc.minor_heap_size = 1 lsl 23; space_overhead = 400 };
   try
     let s = statement () in
+    let nodes = N.of_int s.nodes in
     let classes = N.of_int (match List.rev s.layers with last :: _ -> last.outputs | [] -> wrong "there are no layers") in
     let ended w = if not (is_end w) then wrong "something follows the claim" in
     let node w =
@@ -632,8 +716,8 @@ let () =
             if claim_holds tools p !known most parts (N.of_int s.nodes) counts bound prices then "holds" else "rejected"
         | other -> wrong ("'" ^ other ^ "' is no line") in
       let p = problem s in
-      let running d = each_node (judge_deployed d) d.Checker.exactly in
-      let as_it_runs = function Some d -> running d p | None -> wrong "no such format, or the first layer does not take the attributes" in
+      let judging d = each_node (judge_deployed d) d.Checker.exactly in
+      let as_it_runs = function Some d -> judging d p | None -> wrong "no such format, a chain of other values, or the first layer does not take the attributes" in
       let unfit () = wrong "the first layer does not take the attributes" in
       let exactly prepared p = each_node (judge prepared) prepared p in
       match s.attack, s.categories, s.shares with
@@ -642,15 +726,17 @@ let () =
             let shares = Array.map (integer scales.(1)) shares in
             let share count = Option.value (at shares count) ~default:N.zero in
             (match s.run with
-             | Some a -> as_it_runs (prepare_deployed_rows a (N.of_int scales.(1)) net shifts classes p share)
+             | Some (a, stages) -> as_it_runs (prepare_deployed_rows a (N.of_int scales.(1)) nodes net shifts classes (running s shifts scales stages) p share)
              | None -> match prepare_rows net classes p share with Some prepared -> exactly prepared p | None -> unfit ())
-        | None, None, None when s.run <> None -> as_it_runs (prepare_deployed (Option.get s.run) net shifts classes p)
+        | None, None, None when s.run <> None ->
+            let a, stages = Option.get s.run in
+            as_it_runs (prepare_deployed a nodes net shifts classes (running s shifts scales stages) p)
         | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> exactly prepared p | None -> unfit ())
         | None, Some of_attribute, _ ->
             let groups = grouping s of_attribute in
             let unfit () = wrong "a row has two categories of a group, no such format, or the first layer does not take the attributes" in
             (match s.run with
-             | Some a -> (match prepare_deployed_categories a net shifts classes p groups with Some (d, p) -> running d p | None -> unfit ())
+             | Some (a, stages) -> (match prepare_deployed_categories a nodes net shifts classes (running s shifts scales stages) p groups with Some (d, p) -> judging d p | None -> unfit ())
              | None -> match prepare_categories net classes p groups with Some (prepared, p) -> exactly prepared p | None -> unfit ()) in
     let by_ranges scales judge w =
       expect "node" w;
@@ -667,9 +753,9 @@ let () =
           let net, scales, shifts = network s in
           let read, limits = range_rows s moves scales.(1) in
           (match s.run with
-           | Some a -> (match prepare_deployed_ranges a (N.of_int scales.(1)) net shifts classes (problem s) read limits with
+           | Some (a, stages) -> (match prepare_deployed_ranges a (N.of_int scales.(1)) nodes net shifts classes (running s shifts scales stages) (problem s) read limits with
                | Some prepared -> by_ranges scales (judge_deployed_ranges prepared)
-               | None -> wrong "no such format, or the first layer does not take the attributes")
+               | None -> wrong "no such format, a chain of other values, or the first layer does not take the attributes")
            | None -> match prepare_ranges net classes (problem s) read limits with
                | Some prepared -> by_ranges scales (judge_ranges prepared)
                | None -> wrong "there are no layers")

@@ -40,11 +40,6 @@ fn plain_chain(network: &Network) -> Described {
     Described::chain(&sizes.collect::<Vec<_>>())
 }
 
-/// Is what a model describes the chain of its weight layers, with nothing folded into them?
-pub(crate) fn is_plain_chain(network: &Network) -> bool {
-    network.model.described.as_ref().is_none_or(|described| *described == plain_chain(network))
-}
-
 /// The described layers of a network: its own, or one for each of its weight layers.
 fn described(network: &Network) -> Result<Described, Reason> {
     let described = network.model.described.clone().unwrap_or_else(|| plain_chain(network));

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 pub use budget::{Budget, Decided};
-pub(crate) use described::{DescribedWeights, attributes, bias, bias_sizes, is_plain_chain, require_deployed};
+pub(crate) use described::{DescribedWeights, attributes, bias, bias_sizes, require_deployed};
 pub use gcnproof_files::matrix_digest;
 pub use integers::{Combination, Integers};
 pub use links::{Link, Links, pairs};

@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use gcnproof_files::ModelFile;
+
 use super::process::{NAME, Process};
 use super::text;
 use super::text::ReachPrices;
 use crate::checker::Checker;
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
-use crate::statement::{Network, Statement, is_plain_chain};
+use crate::statement::Statement;
 use crate::verdict::Verdict;
 
 /// Why proofs about the network as it runs are not handed over.
@@ -26,13 +28,12 @@ fn unknown_execution(statement: &Statement, attack: Option<&CollectiveStatement>
     if attack.is_some() {
         return Some("under one attack for the whole graph");
     }
-    unknown_layers(&statement.network)
+    unknown_layers(statement.network.model)
 }
 
 /// What of its layers.
-pub(super) fn unknown_layers(network: &Network) -> Option<&'static str> {
-    let known = is_plain_chain(network);
-    (!known).then_some("of layers that read others than the one below, or into whose numbers others were folded")
+pub(super) fn unknown_layers(model: &ModelFile) -> Option<&'static str> {
+    text::is_folded(model).then_some("of layers into whose numbers others were folded")
 }
 
 /// The program, told about one statement.

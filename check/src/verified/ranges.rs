@@ -13,7 +13,7 @@ use crate::format::{
     Header, Local, Number, RangeClaim, RangeLines, RangeNodeProof, RangeStep, RangesStatement, UnitNumber,
 };
 use crate::ranges::RangeStatement;
-use crate::statement::{Links, Network, operator_links, require_fit};
+use crate::statement::{Links, operator_links, require_fit};
 use crate::verdict::{Reason, Verdict};
 use crate::work::Work;
 
@@ -35,11 +35,8 @@ impl RangeJudge {
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<RangeJudge, String> {
         let written = WrittenRanges::new(graph, model, header, matrices).map_err(|reason| reason.to_string())?;
-        if header.deployed.is_some() {
-            let network = Network::on_own_attributes(graph, model, header, matrices, &Work::lines().line());
-            if let Some(what) = unknown_layers(&network.map_err(|reason| reason.to_string())?) {
-                return Err(no_executions(what));
-            }
+        if let Some(what) = header.deployed.as_ref().and_then(|_| unknown_layers(model)) {
+            return Err(no_executions(what));
         }
         Process::start(program, |to| written.write(to)).map(RangeJudge)
     }
@@ -92,7 +89,7 @@ impl<'a> WrittenRanges<'a> {
         let nodes = graph.attributes.rows;
         let firsts = text::operators(nodes, self.links.iter().zip(self.rules.iter().cloned()).collect(), to)?;
         writeln!(to, "layers {}", self.model.layers.len())?;
-        for ((layer, rules), first) in self.model.layers.iter().zip(&self.rules).zip(firsts) {
+        for ((layer, rules), &first) in self.model.layers.iter().zip(&self.rules).zip(&firsts) {
             let (inputs, outputs) = (layer.weight.rows / rules.len().max(1), layer.weight.columns);
             let weights = |term: usize| &layer.weight.values[term * inputs * outputs..][..inputs * outputs];
             let terms = (0..rules.len()).map(|term| (first + term, weights(term).into())).collect();
@@ -134,7 +131,7 @@ impl<'a> WrittenRanges<'a> {
             }
         }
         text::reference(graph, self.header.classes, to)?;
-        text::each(self.header.deployed.as_ref(), to)
+        text::each(self.header.deployed.as_ref(), self.model, &firsts, to)
     }
 }
 

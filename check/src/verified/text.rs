@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use gcnproof_files::{GraphFile, Pattern};
+use gcnproof_files::{Described, GraphFile, LayerFile, ModelFile, Pattern};
 
 use crate::collective::{CollectiveClaim, CollectiveStatement, Cover, Share, ShareLeaf, WrittenShare};
 use crate::format::{
@@ -19,7 +19,7 @@ use crate::number::Dyadic;
 use crate::statement::{Links, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 10";
+pub(crate) const GREETING: &str = "gcnproof-verified 11";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -27,9 +27,9 @@ const COMPUTED_AGAIN: [&str; 9] =
 
 /// Writes what proofs are about: single nodes, or one attack for all of them.
 pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to: &mut impl Write) -> io::Result<()> {
-    problem(of, to)?;
+    let first_operators = problem(of, to)?;
     match attack {
-        None => return each(of.deployed.as_ref(), to),
+        None => return each(of.deployed.as_ref(), of.network.model, &first_operators, to),
         Some(CollectiveStatement { attacked_nodes: None, .. }) => write!(to, "attack any ")?,
         Some(CollectiveStatement { attacked_nodes: Some(most), .. }) => write!(to, "attack rows {most} ")?,
     }
@@ -38,17 +38,70 @@ pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to
 
 /// Writes that nodes are looked at one by one, and how the network runs: as many bits, entries of all operators wrong
 /// by as many units as those that may be wrong by most, and by one where they are rounded.
-pub(super) fn each(deployed: Option<&Deployed>, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn each(
+    deployed: Option<&Deployed>,
+    model: &ModelFile,
+    first_operators: &[usize],
+    to: &mut impl Write,
+) -> io::Result<()> {
     let Some(Deployed { precision, operator_error, flush_subnormals }) = deployed else {
         return writeln!(to, "attack each");
     };
     let error = operator_error.iter().flatten().copied().max().unwrap_or(0).max(1);
     let subnormals = if *flush_subnormals { "flushed" } else { "gradual" };
-    writeln!(to, "attack each deployed {precision} {error} {subnormals}")
+    writeln!(to, "attack each deployed {precision} {error} {subnormals}")?;
+    match described(model) {
+        None => writeln!(to, "runs chain"),
+        Some(described) => runs(described, model, first_operators, to),
+    }
 }
 
-/// Writes the graph, the network and the budget.
-fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
+/// The layers that a model describes, where they are not the chain of its weight layers.
+fn described(model: &ModelFile) -> Option<&Described> {
+    let size = |layer: &LayerFile| {
+        let terms = layer.operators.len().max(1);
+        (layer.weight.rows / terms, layer.weight.columns, terms)
+    };
+    let chain = || Described::chain(&model.layers.iter().map(size).collect::<Vec<_>>());
+    model.described.as_ref().filter(|described| **described != chain())
+}
+
+/// Was something folded into a number of a network? Executions of such networks are unknown there.
+pub(super) fn is_folded(model: &ModelFile) -> bool {
+    described(model).is_some_and(Described::is_folded)
+}
+
+/// Writes the network that runs: of each layer which layer of the chain has it from which unit on, and of each term
+/// which layer it reads, its operator and its weights, with the place where they stand in the chain.
+fn runs(described: &Described, model: &ModelFile, first_operators: &[usize], to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "runs {}", described.layers.len())?;
+    for (at, of) in described.layers.iter().enumerate() {
+        let (chain, outputs, last) = (&model.layers[of.layer], of.outputs, at + 1 == described.layers.len());
+        let rows = chain.bias.len() / chain.weight.columns;
+        let linear = |unit: usize| last || chain.linear.get(of.first + unit).copied().unwrap_or(false);
+        let letters: String = (0..outputs).map(|unit| if linear(unit) { '0' } else { '1' }).collect();
+        writeln!(to, "stage {} {} {outputs} {} {rows} {letters}", of.layer, of.first, of.terms.len())?;
+        for term in &of.terms {
+            let weight = &model.layers[term.weight.layer].weight;
+            let inputs = weight.rows / model.layers[term.weight.layer].operators.len().max(1);
+            let units = term.source.map_or(inputs, |source| described.layers[source].outputs);
+            let source = term.source.map_or(0, |source| source + 1);
+            let operator = first_operators[of.layer] + term.operator;
+            let [from, column] = [term.weight.row % inputs, term.weight.column];
+            writeln!(to, "reads {source} {operator} {units} {} {from} {column}", term.operator)?;
+            for row in term.weight.row..term.weight.row + units {
+                numbers(&weight.values[row * weight.columns + column..][..outputs], outputs, to)?;
+            }
+        }
+        for row in chain.bias.chunks(chain.weight.columns) {
+            numbers(&row[of.first..][..outputs], outputs, to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the graph, the network and the budget. Returns the place of the first operator of each layer.
+fn problem(of: &Statement, to: &mut impl Write) -> io::Result<Vec<usize>> {
     let Statement { network, budget, .. } = of;
     let (attributes, categories) = (&network.graph.attributes, network.graph.categories.as_ref());
     // Changes of categories are attributes beyond those of the file, with terms of their own; they are derived there
@@ -76,7 +129,8 @@ fn problem(of: &Statement, to: &mut impl Write) -> io::Result<()> {
     write!(to, "groups ")?;
     let group = |group: &Option<u32>| group.map_or("-".into(), |group| group.to_string());
     words(categories.iter().flat_map(|categories| categories.groups.iter().map(group)), to)?;
-    reference(network.graph, of.classes, to)
+    reference(network.graph, of.classes, to)?;
+    Ok(first_operators)
 }
 
 /// Writes the first line, attributes and edges, and which node belongs to which graph. Without entries attributes are

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use common::{Big, Random, World};
 use gcnproof_check::format::*;
-use gcnproof_check::{Checker, Reason, Statement};
+use gcnproof_check::{Checker, Judge, Reason, Statement, find_program};
 use gcnproof_files::{ModelFile, Precision, TensorSource, describe_model};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -108,6 +108,11 @@ fn magnitude(random: &mut Random, of: &Matrix) -> Option<Matrix> {
 }
 
 fn case(seed: u64) -> Case {
+    case_of(seed, true)
+}
+
+/// The same, or with nothing folded into its numbers.
+fn case_of(seed: u64, folded: bool) -> Case {
     const RULES: [&str; 7] = ["identity", "gcn", "mean", "sum", "mean+self", "sum+self", "poly(mean;0.5,-0.25,1)"];
     let random = &mut Random::new(seed);
     let (nodes, columns) = (1 + random.below(4), 1 + random.below(3));
@@ -157,6 +162,12 @@ fn case(seed: u64) -> Case {
         let depth = terms.iter().filter_map(|term| term.source).map(|of| layers[of].depth + 1).max().unwrap_or(0);
         let linear = (0..outputs).map(|_| last || random.chance(30)).collect();
         layers.push(Layer { terms, bias, bias_magnitude, bias_roundings: [0, 0, 40][random.below(3)], linear, depth });
+    }
+    if !folded {
+        for layer in &mut layers {
+            (layer.bias_magnitude, layer.bias_roundings) = (None, 0);
+            layer.terms.iter_mut().for_each(|term| (term.magnitude, term.roundings) = (None, 0));
+        }
     }
     world.model = model(&layers);
     world.header.model = world.model.digest.clone();
@@ -446,4 +457,73 @@ fn a_description_of_other_layers_is_refused() {
         let statement = Statement::new(&case.world.graph, &case.world.model, &case.world.header, &[]);
         assert!(matches!(statement, Err(Reason::Files(_))), "seed {seed}");
     }
+}
+
+/// Executions of networks whose layers read any earlier ones, in the verified checker: with as many bits as floats have
+/// it accepts what the other one accepts, and whatever it accepts is true of the exact network. Skipped aloud where it
+/// is not built (`make verified`).
+#[test]
+fn executions_of_described_networks_are_judged_as_by_the_other_checker() {
+    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
+    let cases = std::env::var("DESCRIBED_CASES").ok().and_then(|x| x.parse().ok()).unwrap_or(600u64);
+    let compare = |seed: u64| {
+        let case = case_of(seed + 170_000_000, false);
+        let world = &case.world;
+        let deployed = Header { deployed: Some(case.deployed.clone()), version: VERSION, ..world.header.clone() };
+        let statement = Statement::new(&world.graph, &world.model, &deployed, &world.matrices).unwrap();
+        let checker = Checker::new(&statement, true);
+        let leads = |id: u32, first: u32, second: u32, flips: &[(u32, u32)]| {
+            let logits: Vec<f64> = world.logits(id, flips).iter().map(Big::approximate).collect();
+            logits[first as usize] > logits[second as usize]
+        };
+        let all = world.admissible();
+        let mut judge = Judge::start(&program, &checker).unwrap();
+        // Proofs shown, accepted by the verified checker, by the other one alone and by the verified one alone; with 24
+        // bits and with fewer; and networks that are no chains.
+        let mut counts = [[0; 4]; 2];
+        let mut ask = |proof: &NodeProof| {
+            let (accepted, answer) = (checker.check(proof).ok(), judge.ask(&checker, proof).unwrap().0);
+            let few = case.deployed.precision < 24;
+            assert!(few || accepted.is_none() || answer == accepted, "seed {seed}: {accepted:?} {proof:?}");
+            let (id, class) = (proof.id, proof.class);
+            let is_true = || match &proof.claim {
+                Claim::Robust(trees) => {
+                    all.iter().all(|flips| trees.iter().all(|one| leads(id, class, one.class, flips)))
+                }
+                Claim::NonRobust(witness) => leads(id, witness.class, class, &witness.flips),
+            };
+            assert!(answer.is_none() || is_true(), "seed {seed}: {answer:?} {proof:?}");
+            let found = [
+                true,
+                answer.is_some(),
+                accepted.is_some() && answer.is_none(),
+                accepted.is_none() && answer.is_some(),
+            ];
+            counts[usize::from(few)].iter_mut().zip(found).for_each(|(count, found)| *count += usize::from(found));
+        };
+        let flips: Vec<_> = all.iter().take(8).collect();
+        for (id, class) in (0..world.graph.attributes.rows as u32).flat_map(|id| [(id, 0), (id, 1)]) {
+            let other = 1 - class;
+            for flips in &flips {
+                ask(&NodeProof {
+                    id,
+                    class,
+                    claim: Claim::NonRobust(Witness { class: other, flips: (*flips).clone() }),
+                });
+            }
+            let leaf = || Step::Hints(Box::default());
+            let split =
+                flips.last().and_then(|flips| flips.first()).map(|&(node, attribute)| Step::Flip(node, attribute));
+            let trees = [Some(vec![leaf()]), split.map(|split| vec![split, leaf(), leaf()])];
+            for tree in trees.into_iter().flatten() {
+                ask(&NodeProof { id, class, claim: Claim::Robust(vec![ClassProof { class: other, tree }]) });
+            }
+        }
+        (counts, usize::from(world.model.described.is_some()))
+    };
+    let found: Vec<_> = (0..cases).into_par_iter().map(compare).collect();
+    let sums = [0, 1].map(|few| [0, 1, 2, 3].map(|at| found.iter().map(|(counts, _)| counts[few][at]).sum::<usize>()));
+    let others: usize = found.iter().map(|(_, other)| other).sum();
+    println!("{sums:?}, {others} networks are no chains");
+    assert!(sums.iter().all(|counts| counts[1] > 100) && others > cases as usize / 4, "{sums:?} {others}");
 }

@@ -218,12 +218,12 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 10\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let statement = "gcnproof-verified 11\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
     let runs = |how: &str| statement.replace("attack each", &format!("attack each {how}"));
     // Two nodes, one of them with the attribute, and the edge between them.
-    let edges = "gcnproof-verified 10\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let edges = "gcnproof-verified 11\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
                  flips none\nrows plain\nclasses predicted\nattack each\n";
     let joint = edges.replace("flips none\n", "flips too 1 both\neach 1 1\nfrozen \n");
