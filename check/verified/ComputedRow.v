@@ -101,6 +101,7 @@ Section Computed.
   Variables (A : arithmetic) (ql : stage Q) (l : stage Z) (a w s m width : Z) (h y : nat -> Z -> Z -> Q) (r : received).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (1 <= entry_error A)%Z.
+  Hypothesis READING : (0 <= weight_error A)%Z.
   Hypothesis SHIFTS : (0 <= a /\ 0 <= w /\ 0 <= s)%Z.
   Hypothesis TERMS : Forall2 (scaled_step (2 ^ a) (2 ^ w)) (steps ql) (steps l).
   Hypothesis BIAS : forall m j, Int (stage_bias l m j) == 2 ^ (s + a + w) * stage_bias ql m j.
@@ -142,7 +143,7 @@ Section Computed.
 
   Lemma roundings_le : (Z.of_nat (roundings A ql m D) <= roundings_of A r)%Z.
   Proof.
-    unfold roundings, roundings_of. rewrite !Nat2Z.inj_add, Z2Nat.id by lia.
+    unfold roundings, roundings_of. rewrite !Nat2Z.inj_add, !Z2Nat.id by lia.
     assert (Z.of_nat (nsum (steps ql) (counted m D)) <= zsum (counts r) (fun c => Z.max (fst c) (snd c)) /\
       Z.of_nat (inner ql m D) <= greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)))%Z; [|lia].
     unfold inner. destruct counts_of as (tqs & PT & C). rewrite (nsum_perm _ _ _ PT), (list_max_perm _ _ (Permutation_map _ PT)).
@@ -218,7 +219,7 @@ Section Computed.
     { intros t e i It Ie Ii. destruct (FIND t e It Ie) as (t' & e' & It' & Ie' & E2 & TL & TU & _). unfold H. apply Qle_shift_div_l; [exact PS|].
       rewrite Qmult_comm, E2, TL. rewrite TU in Ii. apply (R3 t'); assumption. }
     assert (count_of (roundings A ql m D) * u A <= 1 # 2) as FEW by (fold x'; lra).
-    pose proof (row_error A ql h m j D H W E PRECISION ltac:(lia) (conj H1 (conj W1 E1)) INS WTS OPS (fun t _ => le_n _) FEW RANGE groups summands b z PE Bb F S) as RE.
+    pose proof (row_error A ql h m j D H W E PRECISION ltac:(lia) READING (conj H1 (conj W1 E1)) INS WTS OPS (fun t _ => le_n _) FEW RANGE groups summands b z PE Bb F S) as RE.
     cbv zeta in RE. fold x' in RE. fold cq in RE.
     assert (whole * (sum (steps ql) (magnitude h m j) + Qabs (stage_bias ql m j)) <= Int (added r j)) as SIZE.
     { eapply Qle_trans; [|apply (R4 j Ij)]. rewrite Qmult_plus_distr_r, AB, Qplus_comm. apply Qplus_le_compat; [apply Qle_refl|]. apply Qle_lteq. right.

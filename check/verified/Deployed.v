@@ -112,7 +112,7 @@ Section Errors.
   Definition heaviest (l : stage Z) (width w : Z) : Z :=
     greatest (steps l) (2 ^ w) (fun t => greatest (ids (read_units t)) 0 (fun i => greatest (ids width) 0 (fun j => Z.abs (weight t i j)))).
   Definition roundings_of (r : received) : Z :=
-    zsum (counts r) (fun c => Z.max (fst c) (snd c)) + greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)) + entry_error A + 2.
+    zsum (counts r) (fun c => Z.max (fst c) (snd c)) + greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)) + entry_error A + weight_error A + 1.
   Definition cells_of (r : received) : Z := zsum (counts r) (fun c => (fst c + 1) * (snd c + 1)) + 1.
   Definition scale_of (l : stage Z) (r : received) (weights a m : Z) : Z :=
     largest r * weights * greatest (steps l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e))).
@@ -217,7 +217,7 @@ Definition within_view (seen_by_checker : network Z -> network Z) (v : view) (ne
   alone m (intervals_of v no_bounds no_hints false (seen_by_checker net) width [m]).
 
 Definition sane (A : arithmetic) (base : Z) (s : shifts) : bool :=
-  Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s.
+  Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 (weight_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s.
 
 (* The network that runs, where its layers stand in the chain of its exact values, and what the chain's layers consist of. *)
 Record running := { runs : list (stage Z); places : list place; blocks : list (list block) }.

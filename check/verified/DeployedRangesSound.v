@@ -141,7 +141,7 @@ Proof.
   unfold prepare_deployed_ranges in HP. destruct (sane A base s && _) eqn:SANE; [|discriminate]. destruct z as [|l0 below] eqn:EZ; [discriminate|].
   rewrite <- EZ in *.
   destruct (prepare_ranges z classes P V moves) as [p|] eqn:EP; [|discriminate]. injection HP as <-. apply andb_prop in SANE as [SANE FC].
-  unfold sane in SANE. apply andb_prop in SANE as [C NN]. apply andb_prop in C as [C BA]. apply andb_prop in C as [PR ER]. apply Z.leb_le in PR, ER, BA.
+  unfold sane in SANE. apply andb_prop in SANE as [C NN]. apply andb_prop in C as [C BA]. apply andb_prop in C as [C WR]. apply andb_prop in C as [PR ER]. apply Z.leb_le in PR, ER, WR, BA.
   pose proof (integers_at_scaled base s bits z INT) as SC. assert (z <> []) as NZ by (rewrite EZ; discriminate).
   assert (known_units p = units_known P moves (unmoved V) below (inputs l0)) as KU.
   { destruct (prepared_spec z classes P V moves p EP) as (l' & b' & f' & E & _ & ->). rewrite EZ in E. injection E as <- <-. reflexivity. }
@@ -159,7 +159,7 @@ Proof.
     pose proof (last_nth _ _ _ RP) as NP. rewrite <- PL1 in NP.
     assert (length (rational_stages running_bits) = length (runs N)) as LQ by (unfold rational_stages; rewrite map_length; exact LB).
     refine (margin_near A base z s classes nodes _ _ (runs N) (rational_stages running_bits) (places N) X W (exact_at (places N) (rational bits) X)
-      (exact_before (places N) (rational bits) X) PR ER BA NN _ eq_refl _ _ _ pl t e a b LQ NP Q3 _ (proj2 (ids_in nodes t) Ht) G (proj2 (ids_in classes a) Ha)
+      (exact_before (places N) (rational bits) X) PR ER WR BA NN _ eq_refl _ _ _ pl t e a b LQ NP Q3 _ (proj2 (ids_in nodes t) Ht) G (proj2 (ids_in classes a) Ha)
       (proj2 (ids_in classes b) Hb) _).
     - intros k lk pk NL NPk. destruct (LV k lk pk NL NPk) as (qk & a' & w & rest & E1 & E2 & E3 & E4 & E5 & E6). exists qk, a', w, rest.
       repeat (split; [assumption|]). intros t' It. specialize (E6 t' It). destruct (read_layer t'); [exact I|exact E6].

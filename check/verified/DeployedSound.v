@@ -59,6 +59,7 @@ Section Layers.
   Variables (M E B : nat -> rows).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (1 <= entry_error A)%Z.
+  Hypothesis READING : (0 <= weight_error A)%Z.
   Hypothesis BASE : (0 <= base)%Z.
   Hypothesis SHIFTS : not_below_0 s = true.
   Hypothesis LAYERS : forall k l p, nth_error net k = Some l -> nth_error places k = Some p ->
@@ -98,13 +99,13 @@ Section Layers.
       [|split; [intros j v Ij; exact (proj1 (ALL j Ij) j v Ij)|intros y other v v' Iy; exact (proj2 (ALL y Iy) y other v v' Iy)]].
     intros j0 Ij0. pose proof (REC' j0 rm Ij0 eq_refl) as REC. clear REC' j0 Ij0.
     set (sc := scale_of l rm (heaviest l width w) a m) in *. set (S := 2 ^ (shift_of base rest + a + w)).
-    assert (0 <= roundings_of A rm)%Z as RN by (pose proof (roundings_le A ql l a w (shift_of base rest) m width M E rm ENTRIES TERMS REC); lia).
+    assert (0 <= roundings_of A rm)%Z as RN by (pose proof (roundings_le A ql l a w (shift_of base rest) m width M E rm ENTRIES READING TERMS REC); lia).
     pose proof (relative_spec A rm PRECISION) as RS. pose proof (underflow_spec A rm PRECISION sc) as US.
     set (Mi := middle l (shift_of base rest) m M). set (N := middle l (shift_of base rest) m E).
     assert (forall j v, In j (ids width) -> computed A M ql m j v -> let R := Int (roundings_of A rm) * u A in
       Qabs (S * v - Mi j) <= (R + R * R) * Int (added rm j) + Int (underflow A rm sc)) as ROW.
     { intros j v Ij (groups & summands & b & PE & Bb & FA & SU) R.
-      pose proof (computed_row A ql l a w (shift_of base rest) m width M E rm PRECISION ENTRIES SH TERMS BIAS REC FI j groups summands b v Ij PE Bb FA SU) as CR.
+      pose proof (computed_row A ql l a w (shift_of base rest) m width M E rm PRECISION ENTRIES READING SH TERMS BIAS REC FI j groups summands b v Ij PE Bb FA SU) as CR.
       cbv zeta in CR. fold S sc R Mi in CR. clear - CR US. lra. }
     assert (forall j, In j (ids width) -> S * exactly j == N j) as EXACT
       by (intros j Ij; rewrite (EX j Ij); apply (middle_exact ql l a w (shift_of base rest) m TERMS BIAS E j)).

@@ -107,12 +107,12 @@ Section Judged.
 
   Lemma prepared_parts : exists qs, arithmetic_of d = A /\ node_range d = nodes /\ prepare (change z) classes = Some (exactly d) /\
     each_some (of_layer prepare change (count P0)) (combine (runs N) (places N)) = Some qs /\ fits_chain nodes (count P0) classes z s N = true /\
-    2 <= precision A /\ 1 <= entry_error A /\ 0 <= base /\ not_below_0 s = true /\ errors d = table_of qs P0 root /\
+    2 <= precision A /\ 1 <= entry_error A /\ 0 <= weight_error A /\ 0 <= base /\ not_below_0 s = true /\ errors d = table_of qs P0 root /\
     errors_on d = (fun F => table_of qs (only P0 (after F)) (fun q => view_of q (only P (flipped (attributes P) F)))).
   Proof.
     unfold deployed_by in PREPARED. destruct (sane A base s && _) eqn:C; [|discriminate]. apply andb_prop in C as [C C5]. unfold sane in C. apply andb_prop in C as [C C3].
-    apply andb_prop in C as [C C4]. apply andb_prop in C as [C1 C2].
-    apply Z.leb_le in C1, C2, C4. destruct (prepare (change z) classes) as [p|] eqn:HP; [|discriminate].
+    apply andb_prop in C as [C C4]. apply andb_prop in C as [C C6]. apply andb_prop in C as [C1 C2].
+    apply Z.leb_le in C1, C2, C4, C6. destruct (prepare (change z) classes) as [p|] eqn:HP; [|discriminate].
     destruct (each_some _ _) as [qs|] eqn:HQ; [|discriminate]. injection PREPARED as <-. exists qs. cbn [arithmetic_of node_range exactly errors errors_on].
     repeat (split; [first [reflexivity|assumption]|]). reflexivity.
   Qed.
@@ -150,13 +150,13 @@ Section Judged.
     additions P0' L (fun n i => negb (Z.eqb (V n i) 0)) ->
     prepare (change z) classes = Some (exactly d) -> each_some (of_layer prepare change (count P0)) (combine (runs N) (places N)) = Some qs ->
     fits_chain nodes (count P0) classes z s N = true ->
-    2 <= precision A -> 1 <= entry_error A -> 0 <= base -> not_below_0 s = true -> 0 <= t < nodes ->
+    2 <= precision A -> 1 <= entry_error A -> 0 <= weight_error A -> 0 <= base -> not_below_0 s = true -> 0 <= t < nodes ->
     get (table_of qs P0' (fun q => view_of q P')) t = Some x ->
     execution A (rational_stages running_bits) X W -> 0 <= y < classes -> 0 <= other < classes ->
     pair_error A x y other < zvalue (change z) (reading (flipped (attributes P) F)) t y - zvalue (change z) (reading (flipped (attributes P) F)) t other ->
       (W (length (rational_stages running_bits)) t other < W (length (rational_stages running_bits)) t y)%Q.
   Proof.
-    intros (_ & _ & SAME & READ & UNIT & _) (first & EN) CP CP0 AD EF ADD HP HQ FC PR ER BA NN Ht G EX Hy Ho M. pose proof (integers_at_scaled base s bits z INTEGERS) as SC.
+    intros (_ & _ & SAME & READ & UNIT & _) (first & EN) CP CP0 AD EF ADD HP HQ FC PR ER WR BA NN Ht G EX Hy Ho M. pose proof (integers_at_scaled base s bits z INTEGERS) as SC.
     pose proof (SOUND _ _ _ HP) as SO.
     assert (forall top net s' qn, z = top ++ net -> net <> [] -> scaled_at base s' qn net ->
       forall n i, (Int (zvalue (change net) (reading (flipped (attributes P) F)) n i) == 2 ^ shift_of base s' * preactivation qn X n i)%Q) as VALUE.
@@ -175,7 +175,7 @@ Section Judged.
     assert (length (rational_stages running_bits) = length (runs N)) as LQ by (unfold rational_stages; rewrite map_length; exact LB).
     apply (margin_near A base z s classes nodes (within_view change (view_of (exactly d) P'))
       (first_rows A base P0' (present (attributes P0') (count P0')) (may_get P0' (count P0')) change
-        (map (fun q => match q with Some q => Some (view_of q P') | None => None end) qs)) (runs N) (rational_stages running_bits) (places N) X W E B PR ER BA NN)
+        (map (fun q => match q with Some q => Some (view_of q P') | None => None end) qs)) (runs N) (rational_stages running_bits) (places N) X W E B PR ER WR BA NN)
       with (p := p) (x := x); auto.
     - intros k lk pk NL NPk. destruct (LV k lk pk NL NPk) as (qk & a & w & rest & E1 & E2 & E3 & E4 & E5 & E6). exists qk, a, w, rest.
       repeat (split; [assumption|]). intros t' It. specialize (E6 t' It). destruct (read_layer t'); [exact I|exact E6].
@@ -247,7 +247,7 @@ Section Judged.
     | None => True
     end.
   Proof.
-    intros HL. destruct prepared_parts as (qs & HA & HN & HP & HQ & FC & PR & ER & BA & NN & E1 & E2). pose proof (SOUND _ _ _ HP) as SO.
+    intros HL. destruct prepared_parts as (qs & HA & HN & HP & HQ & FC & PR & ER & WR & BA & NN & E1 & E2). pose proof (SOUND _ _ _ HP) as SO.
     pose proof (chain_ends FC) as EN.
     pose proof (all_lines_sound (change z) P classes excluding reading (exactly d) SO lines no_bounds whole (no_bounds_sound (change z) reading P) HL) as WS.
     assert (errors d = table_of qs P0 (fun q => view_of q P)) as E3 by (rewrite E1; apply root_is_view; assumption).
@@ -262,7 +262,7 @@ Section Judged.
       pose proof (tree_above_sound (change z) classes P excluding reading (exactly d) SO _ (snd e) P [] no_signs F whole _ eq_refl AD AP (fun _
         (e : False) => match e with end) (no_signs_obeyed (change z) _) (WS F AD) HT) as T.
       rewrite (margin_value (change z) classes P excluding reading (exactly d) SO) in T by (first [apply ids_in; lia|assumption]).
-      rewrite E3 in G. apply (margin_holds P F F V X W L P0 x t y other qs ST EN eq_refl eq_refl AD eq_refl ADD HP HQ FC PR ER BA NN Ht G EX); [lia|exact Ho|].
+      rewrite E3 in G. apply (margin_holds P F F V X W L P0 x t y other qs ST EN eq_refl eq_refl AD eq_refl ADD HP HQ FC PR ER WR BA NN Ht G EX); [lia|exact Ho|].
       nia.
     - destruct (_ && _) eqn:C; [|exact I]. apply andb_prop in C as [C HP']. apply andb_prop in C as [C HD]. apply andb_prop in C as [HF HR].
       apply is_admissible_spec in HF. apply negb_true_iff, Z.eqb_neq in HD.
@@ -276,7 +276,7 @@ Section Judged.
         exists X1, other. split; [exact MX|]. split; [exact Ho|]. split; [exact HD|]. intros W EX. unfold exceeds in X. rewrite HA in X.
         apply orb_prop in X as [X|X].
         * destruct (errors_at d (errors d) t) as [x|] eqn:G; [|discriminate]. apply Z.ltb_lt in X. apply AT in G as [Ht G]. rewrite E3 in G.
-          exact (margin_holds P F F V X1 W L P0 x t other y qs ST EN eq_refl eq_refl HF eq_refl ADD HP HQ FC PR ER BA NN Ht G EX Ho Hy X).
+          exact (margin_holds P F F V X1 W L P0 x t other y qs ST EN eq_refl eq_refl HF eq_refl ADD HP HQ FC PR ER WR BA NN Ht G EX Ho Hy X).
         * rewrite E2 in X. cbv beta in X. destruct (errors_at d _ t) as [x|] eqn:G; [|discriminate]. apply Z.ltb_lt in X.
           apply AT in G as [Ht G].
           apply (margin_holds (only P (flipped (attributes P) F)) [] F V X1 W [] (only P0 (after F)) x t other y qs ST EN eq_refl eq_refl

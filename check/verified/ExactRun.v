@@ -7,6 +7,7 @@ Open Scope Q_scope.
 Section Exact.
   Variable A : arithmetic.
   Hypothesis ENTRIES : (0 <= entry_error A)%Z.
+  Hypothesis READING : (0 <= weight_error A)%Z.
 
   Lemma becomes_same units x y : (0 <= units)%Z -> x == y -> becomes A units x y.
   Proof.
@@ -56,8 +57,8 @@ Section Exact.
     exists (map (fun t => [t]) (steps l)), (map parts (steps l)).
     assert (concat (map (fun t : reader Q => [t]) (steps l)) = steps l) as C by (clear; induction (steps l) as [|t ts IHt]; [reflexivity|]; cbn [map concat app]; rewrite IHt; reflexivity).
     assert (Forall2 (adds A M m j) (map (fun t => [t]) (steps l)) (map parts (steps l))) as F.
-    { clear - ENTRIES. induction (steps l) as [|t ts IHt]; cbn [map]; constructor; [|exact IHt]. exists t, []. split; [reflexivity|]. split; [intros s []|]. left.
-      unfold parts. induction (operator t m) as [|e es IHe]; cbn [map]; constructor; [|exact IHe]. apply times_sum_exact; [lia|exact ENTRIES|].
+    { clear - ENTRIES READING. induction (steps l) as [|t ts IHt]; cbn [map]; constructor; [|exact IHt]. exists t, []. split; [reflexivity|]. split; [intros s []|]. left.
+      unfold parts. induction (operator t m) as [|e es IHe]; cbn [map]; constructor; [|exact IHe]. apply times_sum_exact; [exact READING|exact ENTRIES|].
       apply Qmult_comp; [reflexivity|]. cbn [flat_map]. rewrite app_nil_r. unfold dot. rewrite map_map. cbn [fst snd]. rewrite total_map. reflexivity. }
     destruct (concat (map parts (steps l))) as [|v vs] eqn:EV.
     - exists (summed_exactly M l m j), (summed_exactly M l m j). rewrite C. split; [reflexivity|].

@@ -135,7 +135,9 @@ Section Row.
   Variables (A : arithmetic) (l : stage Q) (h : nat -> Z -> Z -> Q) (m j : Z) (D : reader Q -> nat) (H W E : Q).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis ENTRIES : (0 <= entry_error A)%Z.
+  Hypothesis READING : (0 <= weight_error A)%Z.
   Let tau := Z.to_nat (entry_error A).
+  Let sigma := Z.to_nat (weight_error A).
   Notation pow := (pow A).
   Notation eta := (eta A).
   Notation limit := (inject_Z (2 ^ 127)).
@@ -149,7 +151,7 @@ Section Row.
   Definition counted (t : reader Q) : nat := Nat.max (D t) (row t).
   Definition inner : nat := list_max (map (fun t => Nat.min (D t) (row t)) (steps l)).
   Definition cells (t : reader Q) : nat := ((D t + 1) * (row t + 1))%nat.
-  Definition roundings : nat := (nsum (steps l) counted + inner + tau + 2)%nat.
+  Definition roundings : nat := (nsum (steps l) counted + inner + tau + sigma + 1)%nat.
   Definition all_cells : Q := count_of (nsum (steps l) cells) + 1.
 
   Hypothesis BOUNDS : 1 <= H /\ 1 <= W /\ 1 <= E.
@@ -232,10 +234,11 @@ Section Row.
     intros (t & more & EG & SAME & CASE) IN LS LC LN c. destruct BOUNDS as (H1 & W1 & E1). pose proof (eta_small A PRECISION) as [ET1 ET2].
     pose proof scale_one as S1. pose proof (pow_one A PRECISION roundings) as PR1.
     assert (Z.of_nat tau = entry_error A) as TAU by (apply Z2Nat.id; exact ENTRIES).
+    assert (Z.of_nat sigma = weight_error A) as SIG by (apply Z2Nat.id; exact READING).
     (* What both orders have in common, once the summands are known. *)
     assert (forall (B : Type) (xs : list B) ex si alive K d, Forall2 (fun x v => (alive x = false -> v == 0 /\ ex x == 0) /\ Qabs (ex x) <= si x /\
         Qabs (v - ex x) <= (pow K - 1) * si x + pow K * ((9 * count_of d + 1) * (H * W * E) * eta)) xs L ->
-      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group counted)%nat -> K = (d + tau + 2)%nat ->
+      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group counted)%nat -> K = (d + tau + sigma + 1)%nat ->
       (length (filter alive xs) + d <= nsum group counted + inner)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
       (nonzero L <= nsum group counted)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
       (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c)) as COMMON.
@@ -243,8 +246,8 @@ Section Row.
       assert (0 <= (9 * count_of d + 1) * (H * W * E) * eta) as K0.
       { pose proof (count_nonneg d). assert (0 <= (9 * count_of d + 1) * (H * W * E)) by (clear - H0 S1; nra). clear - H2 ET1. nra. }
       pose proof (nonzero_length L) as NL0.
-      assert (nonzero L <= length (filter alive xs))%nat as NL by exact (proj1 (leaves A PRECISION xs L ex si alive (d + tau + 2) _ 0 (d + tau + 2) K0 (le_n _) F)).
-      destruct (leaves A PRECISION xs L ex si alive (d + tau + 2) _ N roundings K0 ltac:(unfold roundings; lia) F) as (_ & L2 & L3). cbv zeta in *.
+      assert (nonzero L <= length (filter alive xs))%nat as NL by exact (proj1 (leaves A PRECISION xs L ex si alive (d + tau + sigma + 1) _ 0 (d + tau + sigma + 1) K0 (le_n _) F)).
+      destruct (leaves A PRECISION xs L ex si alive (d + tau + sigma + 1) _ N roundings K0 ltac:(unfold roundings; lia) F) as (_ & L2 & L3). cbv zeta in *.
       rewrite EX, SI in *. set (live := length (filter alive xs)) in *.
       assert ((9 * count_of d + 1) * (H * W * E) * eta * count_of live <= 10 * c) as KL.
       { unfold c. assert (count_of ((9 * d + 1) * live) <= count_of (10 * nsum group cells)) as CC by (apply count_le; exact CELLS).
@@ -263,18 +266,18 @@ Section Row.
       assert (forall s, In s group -> operator s m = operator t m) as SAME' by (intros s I; rewrite EG in I; destruct I as [<-|I]; [reflexivity|apply SAME; exact I]).
       assert (forall s, In s group -> row s = row t) as ROWS by (intros s I; unfold row; rewrite (SAME' s I); reflexivity).
       assert (In t group) as It by (rewrite EG; left; reflexivity).
-      apply (COMMON _ (operator t m) (fun e => snd e * sum_of (dot (pairs e))) (fun e => Qabs (snd e) * mass (dot (pairs e))) (fun _ => true) (nsum group D + tau + 2)%nat (nsum group D)).
-      + apply (forall2_in _ _ _ _ F). intros e v Ie T. change 1%Z with (Z.of_nat 1) in T. rewrite <- TAU in T. fold (pairs e) in T.
+      apply (COMMON _ (operator t m) (fun e => snd e * sum_of (dot (pairs e))) (fun e => Qabs (snd e) * mass (dot (pairs e))) (fun _ => true) (nsum group D + tau + sigma + 1)%nat (nsum group D)).
+      + apply (forall2_in _ _ _ _ F). intros e v Ie T. rewrite <- TAU, <- SIG in T. fold (pairs e) in T.
         assert (nonzero (map fst (pairs e)) <= nsum group D)%nat as NZ.
         { unfold pairs. rewrite flat_map_concat_map, concat_map, map_map, <- flat_map_concat_map, nonzero_flat_map. apply nsum_le. intros s I.
           rewrite map_map. cbn [fst]. etransitivity; [|apply (SEEN s (IN s I))]. apply nonzero_filter. intros i _ NS. apply (seen_not s); [|exact NS]. rewrite (SAME' s I). exact Ie. }
-        destruct (times_sum_error A PRECISION 1 tau (nsum group D) H W E (pairs e) (snd e) v T NZ H1 W1 E1) as (_ & _ & T3).
+        destruct (times_sum_error A PRECISION sigma tau (nsum group D) H W E (pairs e) (snd e) v T NZ H1 W1 E1) as (_ & _ & T3).
         * intros p Ip. apply in_flat_map in Ip as (s & I & Ip). apply in_map_iff in Ip as (i & <- & Ii). cbn [fst snd].
           split; [apply (INPUTS s); [apply IN; exact I|rewrite (SAME' s I); exact Ie|exact Ii]|apply WEIGHTS; [apply IN; exact I|exact Ii]].
         * apply (OPERATORS t); [apply IN; exact It|exact Ie].
         * apply few. assert (nsum group D <= nsum group counted)%nat by (apply nsum_le; unfold counted; lia). unfold roundings. lia.
         * apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le. etransitivity; [|exact LC]. apply nsum_le. intros s _. unfold cells. nia.
-        * replace (nsum group D + 1 + S tau)%nat with (nsum group D + tau + 2)%nat in T3 by lia. split; [discriminate|]. split; [|exact T3].
+        * replace (nsum group D + sigma + S tau)%nat with (nsum group D + tau + sigma + 1)%nat in T3 by lia. split; [discriminate|]. split; [|exact T3].
           rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs e))). pose proof (Qabs_nonneg (snd e)). clear - H0 H2. nra.
       + transitivity (sum group (fun s => sum (operator t m) (fun e => snd e * sum (ids (read_units s)) (fun i => h (read_layer s) (fst e) i * weight s i j)))).
         * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite total_map. unfold pairs. rewrite sum_flat_map.
@@ -299,16 +302,16 @@ Section Row.
         - pose proof (nonzero_filter (operator t m) (fun e => h (read_layer t) (fst e) i) (fun _ => false)) as X. assert (filter (fun _ : Z * Q => false) (operator t m) = []) as Z by (clear; induction (operator t m); auto).
           rewrite Z in X. cbn [length] in X. specialize (X (fun e Ie _ => seen_not t e i Ie NS)). lia.
         - unfold dot. rewrite map_map. cbn [fst snd]. rewrite total_map. rewrite <- (sum_zero (operator t m)). apply sum_eq. intros e Ie. rewrite (seen_not t e i Ie NS). ring. }
-      apply (COMMON _ (ids (read_units t)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t) (row t + tau + 2)%nat (row t)).
-      + apply (forall2_in _ _ _ _ F). intros i v Ii T. change 1%Z with (Z.of_nat 1) in T. rewrite <- TAU in T. fold (pairs i) in T.
+      apply (COMMON _ (ids (read_units t)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t) (row t + tau + sigma + 1)%nat (row t)).
+      + apply (forall2_in _ _ _ _ F). intros i v Ii T. rewrite <- TAU, <- SIG in T. fold (pairs i) in T.
         assert (nonzero (map fst (pairs i)) <= row t)%nat as NZ by (etransitivity; [apply nonzero_length|]; unfold pairs; rewrite !map_length; reflexivity).
-        destruct (times_sum_error A PRECISION tau 1 (row t) H E W (pairs i) (weight t i j) v T NZ H1 E1 W1) as (T1 & _ & T3).
+        destruct (times_sum_error A PRECISION tau sigma (row t) H E W (pairs i) (weight t i j) v T NZ H1 E1 W1) as (T1 & _ & T3).
         * intros p Ip. apply in_map_iff in Ip as (e & <- & Ie). cbn [fst snd]. split; [apply (INPUTS t); assumption|apply (OPERATORS t); assumption].
         * apply WEIGHTS; assumption.
         * apply few. unfold roundings. rewrite nsum_cons in LS. unfold counted at 1 in LS. lia.
         * setoid_replace (H * E * W) with (H * W * E) by ring. apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le.
           etransitivity; [|exact LC]. rewrite nsum_cons. unfold cells at 1. nia.
-        * replace (row t + tau + 2)%nat with (row t + tau + 2)%nat in T3 by lia. split; [|split].
+        * replace (row t + tau + S sigma)%nat with (row t + tau + sigma + 1)%nat in T3 by lia. split; [|split].
           -- intros NS. destruct (DEAD i NS) as [D1 D2]. split; [exact (T1 D1)|]. rewrite D2. ring.
           -- rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs i))). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra.
           -- setoid_replace (H * W * E) with (H * E * W) by ring. exact T3.

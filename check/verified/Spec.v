@@ -169,8 +169,8 @@ Definition tied_on (net : graph -> network Q) (E : edge_problem) (made : rows ->
   exists C, admissible_changes E C /\ tied (net (changed_graph E C)) made classes t y.
 
 (* Executions in floating point: significands of `precision` bits, the exponents of binary32, subnormal numbers taken for 0 or not, entries of operators
-   wrong by so many units, rows read as they are or rounded. What results from x within the range is near x, or x itself, as where a product is fused. *)
-Record arithmetic := { precision : Z; entry_error : Z; flushes : bool; reads_exactly : bool }.
+   wrong by so many units, weights by so many (1; 0 if they are numbers of the format), rows read as they are or rounded. What results from x within the range is near x, or x itself, as where a product is fused. *)
+Record arithmetic := { precision : Z; entry_error : Z; weight_error : Z; flushes : bool; reads_exactly : bool }.
 Definition becomes (A : arithmetic) (units : Z) (x y : Q) : Prop := let u := / inject_Z (2 ^ precision A) in Qabs x < inject_Z (2 ^ 127) ->
   (x == 0 -> y == 0) /\ Qabs (y - x) <= inject_Z units * u * Qabs x + (if flushes A then 1 else u) * / inject_Z (2 ^ 126).
 Inductive summed (A : arithmetic) : list Q -> Q -> Prop := (* in any order; adding 0 changes nothing *)
@@ -187,8 +187,8 @@ Arguments read_layer {number}. Arguments read_units {number}. Arguments passes {
 (* What terms add to unit j of node m: those of one operator their weights first, side by side; or a term its entries first. *)
 Definition adds (A : arithmetic) (M : nat -> rows) (m j : Z) (group : list (reader Q)) (summands : list Q) : Prop :=
   exists t more, group = t :: more /\ (forall s, In s more -> operator s m = operator t m) /\
-  (Forall2 (fun e => times_sum A 1 (entry_error A) (flat_map (fun s => map (fun i => (M (read_layer s) (fst e) i, weight s i j)) (ids (read_units s))) group) (snd e)) (operator t m) summands \/
-   more = [] /\ Forall2 (fun i => times_sum A (entry_error A) 1 (map (fun e => (M (read_layer t) (fst e) i, snd e)) (operator t m)) (weight t i j)) (ids (read_units t)) summands).
+  (Forall2 (fun e => times_sum A (weight_error A) (entry_error A) (flat_map (fun s => map (fun i => (M (read_layer s) (fst e) i, weight s i j)) (ids (read_units s))) group) (snd e)) (operator t m) summands \/
+   more = [] /\ Forall2 (fun i => times_sum A (entry_error A) (weight_error A) (map (fun e => (M (read_layer t) (fst e) i, snd e)) (operator t m)) (weight t i j)) (ids (read_units t)) summands).
 Definition rectified (rectifies : bool) (z : Q) : Q := if rectifies then (if Qle_bool 0 z then z else 0) else z.
 Definition execution (A : arithmetic) (net : list (stage Q)) (X : rows) (M : nat -> rows) : Prop :=
   (forall n d, if reads_exactly A then M O n d == X n d else becomes A 1 (X n d) (M O n d)) /\

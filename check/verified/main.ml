@@ -3,7 +3,8 @@
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that
-   the shifts by which it did are those that `prepare_deployed` is told, how the network runs (and whether it reads rows exactly), that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   the shifts by which it did are those that `prepare_deployed` is told, how the network runs, which layers do (`statement`; that they are these layers in integers:
+   `running`, where `places` and `blocks` need not be right), whether it reads rows and all weights exactly, that it is asked about existing nodes and, where classes are labels, about these, which predictions
    count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_deployed`, `judge_changes`, `judge_joint`, `judge_ranges`, `judge_deployed_ranges` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
@@ -78,6 +79,8 @@ let by_rule rule nodes neighbours batch =
     | "mean" | "mean+self" | "pool-mean" -> once (count i, 0) (fun () -> reciprocal (N.of_int (count i)))
     | _ -> once (1, 0) (fun () -> reciprocal N.one) in
   Array.mapi (fun i row -> List.map (fun j -> (j, entry i j)) row) rows
+
+let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
 
 let statement () =
   if read_line () <> "gcnproof-verified 11" then wrong "not a statement of this version";
@@ -206,9 +209,9 @@ let statement () =
           if not (is_end w) then wrong "something follows how the network runs";
           if changes <> None then wrong "executions on changed edges";
           (* Numbers of 0 and 1, and quotients of no more bits, are numbers of the format. *)
-          let running = { precision; entry_error; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision } in
+          let running weight_error = { precision; entry_error; weight_error; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision } in
           let w = headed "runs" in
-          run := Some (running, match word w with
+          let stages = match word w with
             | "chain" ->
                 let last = List.length layers - 1 in
                 let reader i (l : stored) t numbers = { from_layer = i; through = l.operators.(t); taken_units = l.inputs; among = t; starts = 0; numbers } in
@@ -232,7 +235,11 @@ let statement () =
                     { from_layer; through; taken_units; among; starts; numbers = array taken_units (row made_units) } in
                   let readers = Array.to_list (array terms reader) in
                   { chain_layer; starts_at; made_units; activations; readers; offsets = array rows (row made_units) } in
-                List.init count (fun k -> stage k ()))
+                List.init count (fun k -> stage k ()) in
+          (* Weights that are all numbers of the format are read as they are. *)
+          let is_number x = let m = N.abs (mantissa x) in N.leq (N.of_int (N.numbits (N.shift_right m (tail m)))) precision in
+          let exact = List.for_all (fun st -> List.for_all (fun r -> Array.for_all (Array.for_all is_number) r.numbers) st.readers) stages in
+          run := Some (running (if exact then N.zero else N.one), stages)
         end;
         None
     | ("any" | "rows") as kind ->
@@ -292,7 +299,6 @@ let grouping s of_attribute =
     groups = N.of_int (1 + Array.fold_left max (-1) of_attribute); nodes_of = N.of_int s.nodes }
 
 (* Scales. Which ones are chosen is of no importance: `to_integer` refuses what does not become an integer. *)
-let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
 let least_exponent bits = if N.sign (mantissa bits) = 0 then 0 else N.to_int (exponent bits) + tail (mantissa bits)
 let finest list = Array.fold_left (fun least x -> min least (least_exponent x)) 0 list
 
