@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use common::{Big, Random, World};
 use gcnproof_check::format::*;
 use gcnproof_check::{Checker, Judge, Reason, Statement, find_program};
-use gcnproof_files::{ModelFile, Precision, TensorSource, describe_model};
+use gcnproof_files::{ModelFile, Normalisation, Precision, TensorSource, describe_model};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -33,10 +33,10 @@ struct Layer {
 }
 
 /// A case: a world around the chain, and what it was described as.
-struct Case {
-    world: World,
+pub struct Case {
+    pub world: World,
     layers: Vec<Layer>,
-    deployed: Deployed,
+    pub deployed: Deployed,
     /// By weight layer and rule.
     errors: BTreeMap<(usize, &'static str), u32>,
 }
@@ -112,7 +112,7 @@ fn case(seed: u64) -> Case {
 }
 
 /// The same, or with nothing folded into its numbers.
-fn case_of(seed: u64, folded: bool) -> Case {
+pub fn case_of(seed: u64, folded: bool) -> Case {
     const RULES: [&str; 7] = ["identity", "gcn", "mean", "sum", "mean+self", "sum+self", "poly(mean;0.5,-0.25,1)"];
     let random = &mut Random::new(seed);
     let (nodes, columns) = (1 + random.below(4), 1 + random.below(3));
@@ -467,7 +467,12 @@ fn executions_of_described_networks_are_judged_as_by_the_other_checker() {
     let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
     let cases = std::env::var("DESCRIBED_CASES").ok().and_then(|x| x.parse().ok()).unwrap_or(600u64);
     let compare = |seed: u64| {
-        let case = case_of(seed + 170_000_000, false);
+        let mut case = case_of(seed + 170_000_000, false);
+        // Rows are divided in a third of the cases, in as many bits as there are, or in more.
+        if seed % 3 == 0 {
+            case.world.graph.normalisation = [Normalisation::Float32, Normalisation::Float64][seed as usize / 3 % 2];
+            case.world.header.graph = case.world.graph.digest.clone();
+        }
         let world = &case.world;
         let deployed = Header { deployed: Some(case.deployed.clone()), version: VERSION, ..world.header.clone() };
         let statement = Statement::new(&world.graph, &world.model, &deployed, &world.matrices).unwrap();
@@ -526,4 +531,27 @@ fn executions_of_described_networks_are_judged_as_by_the_other_checker() {
     let others: usize = found.iter().map(|(_, other)| other).sum();
     println!("{sums:?}, {others} networks are no chains");
     assert!(sums.iter().all(|counts| counts[1] > 100) && others > cases as usize / 4, "{sums:?} {others}");
+}
+
+/// Executions of networks into whose numbers others were folded are refused by name, and never judged as others.
+#[test]
+fn executions_with_folded_numbers_are_refused_by_name() {
+    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
+    let mut refused = 0;
+    for seed in 0..100 {
+        let mut case = case(seed);
+        if !case.world.model.described.as_ref().is_some_and(gcnproof_files::Described::is_folded) {
+            continue;
+        }
+        case.world.header.deployed = Some(case.deployed.clone());
+        case.world.header.version = VERSION;
+        let world = &case.world;
+        let statement = Statement::new(&world.graph, &world.model, &world.header, &world.matrices).unwrap();
+        let checker = Checker::new(&statement, true);
+        assert!(!Judge::covers(&checker), "seed {seed}");
+        let Err(problem) = Judge::start(&program, &checker) else { panic!("seed {seed}") };
+        assert!(problem.contains("others were folded"), "seed {seed}: {problem}");
+        refused += 1;
+    }
+    assert!(refused > 20, "{refused}");
 }

@@ -3,6 +3,7 @@
 //! (`make verified`).
 
 use crate::common::{Random, World};
+use crate::described::case_of;
 
 use gcnproof_check::format::*;
 use gcnproof_check::ranges::{Checker, Statement};
@@ -34,6 +35,11 @@ struct RangeWorld {
 impl RangeWorld {
     fn random(random: &mut Random) -> RangeWorld {
         let of = World::random(random);
+        RangeWorld::around(of, random)
+    }
+
+    /// The same of a network.
+    fn around(of: World, random: &mut Random) -> RangeWorld {
         let (nodes, columns) = (of.graph.attributes.rows, of.graph.attributes.columns);
         let mut graph = of.graph.clone();
         let values: Vec<Vec<f64>> = if random.chance(60) {
@@ -203,9 +209,13 @@ fn ranges_are_judged_as_by_the_other_checker() {
 fn ranges_as_they_run_are_judged_as_by_the_other_checker() {
     let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
     let mut counts = [0; 4];
-    for seed in 0..350 {
+    // Chains, and networks whose layers read any earlier ones.
+    for seed in 0..650 {
         let random = &mut Random::new(seed + 160_000_000);
-        let world = RangeWorld::random(random);
+        let world = match seed {
+            0..350 => RangeWorld::random(random),
+            _ => RangeWorld::around(case_of(seed + 180_000_000, false).world, random),
+        };
         let (graph, model, matrices) = (&world.graph, &world.of.model, &world.of.matrices);
         let precision = [6, 10, 24, 24, 53][random.below(5)];
         let error = [0, 1, 8][random.below(3)];
