@@ -71,6 +71,16 @@ impl Span {
         if self.is_zero() {
             return Span::ZERO;
         }
+        if other.lo >= 0.0 {
+            let lo = self.lo * if self.lo >= 0.0 { other.lo } else { other.hi };
+            let hi = self.hi * if self.hi >= 0.0 { other.hi } else { other.lo };
+            return Span { lo: down(lo), hi: up(hi) };
+        }
+        if other.hi <= 0.0 {
+            let lo = self.hi * if self.hi >= 0.0 { other.lo } else { other.hi };
+            let hi = self.lo * if self.lo >= 0.0 { other.hi } else { other.lo };
+            return Span { lo: down(lo), hi: up(hi) };
+        }
         let products = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi];
         let lo = products.iter().map(|&x| down(x)).fold(f64::INFINITY, f64::min);
         Span { lo, hi: products.iter().map(|&x| up(x)).fold(f64::NEG_INFINITY, f64::max) }

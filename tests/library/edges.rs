@@ -740,6 +740,33 @@ fn rows_that_are_divided_by_their_sums_are_read_as_such() {
     }
 }
 
+/// Insertions of any pairs have the verdicts that lists of all sets have, whether bounds or splits show them.
+#[test]
+fn insertions_by_cases_agree_with_lists() {
+    let mut robust = 0;
+    for seed in 0..200 {
+        let case = case(seed);
+        let graph = case.graph(&[]);
+        for (global, local) in [(2, 2), (3, 1), (3, 3)] {
+            let budget = EdgeBudget::uniform(&graph, global, local).kind(EdgeKind::Insert);
+            let certifier = |listed: usize| {
+                let problem = EdgeProblem::new(graph.clone(), case.network(&graph), budget.clone()).unwrap();
+                EdgeCertifier::new(problem).effort(ALL).listing(listed)
+            };
+            let (lists, bounds) = (certifier(1 << 20), certifier(0));
+            for node in 0..graph.node_count() {
+                let (truth, found) = (lists.one(node).unwrap(), bounds.one(node).unwrap());
+                assert_eq!(
+                    truth.verdict, found.verdict,
+                    "seed {seed}, node {node}, {global} in all, {local} at a node"
+                );
+                robust += usize::from(truth.verdict == Verdict::Robust);
+            }
+        }
+    }
+    assert!(robust > 200, "{robust}");
+}
+
 #[test]
 fn an_isolated_node_depends_on_no_edge() {
     for seed in 0..40 {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::edges::changes::entries::Entries;
+use crate::edges::changes::entries::{Case, Entries};
 use crate::edges::changes::lists::linked;
 use crate::edges::changes::menu::ChangeMenu;
 use crate::edges::changes::span::{Span, down};
@@ -29,9 +29,14 @@ pub(crate) struct PairBound {
 impl<'a> Carried<'a> {
     /// `None` if it is late.
     pub(crate) fn new(menu: &'a ChangeMenu<'a>, pace: &Pace) -> Option<Carried<'a>> {
+        Carried::within(menu, None, pace)
+    }
+
+    /// The same for some of the sets.
+    pub(crate) fn within(menu: &'a ChangeMenu<'a>, case: Option<Case>, pace: &Pace) -> Option<Carried<'a>> {
         let stack = menu.setting.stack;
         let layers = stack.rules.len();
-        let entries = Entries::new(menu);
+        let entries = Entries::new(menu, case);
         // Nodes of which a representation is needed, by representation.
         let mut needed: Vec<BTreeSet<u32>> = vec![BTreeSet::from([menu.target])];
         for rules in stack.rules.iter().rev() {

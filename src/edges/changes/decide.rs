@@ -7,6 +7,7 @@ use crate::edges::budget::{Edge, EdgeBudget};
 use crate::edges::changes::beam::beam;
 use crate::edges::changes::carried::Carried;
 use crate::edges::changes::climb::Climb;
+use crate::edges::changes::insertions::Insertions;
 use crate::edges::changes::matchings::Matchings;
 use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
@@ -118,6 +119,7 @@ pub(crate) fn decide(asked: &Asked) -> ChangeDecision {
         if course.attack.is_none() && budget.global() > 1 {
             by_pairs(asked, setting, reference, &mut known, &mut course);
             by_matchings(asked, setting, reference, &mut known, &mut course);
+            by_insertions(asked, setting, reference, &mut known, &mut course);
         }
         let open = known.iter().any(|pair| pair.open);
         if course.attack.is_none() && budget.global() > 1 && open {
@@ -254,6 +256,31 @@ fn by_matchings(asked: &Asked, setting: Setting, reference: usize, known: &mut [
     }
 }
 
+/// Insertions of any pairs on a large graph.
+fn by_insertions(asked: &Asked, setting: Setting, reference: usize, known: &mut [Known], course: &mut Course) {
+    let Some(mut insertions) = Insertions::new(setting, asked.node, asked.pace) else { return };
+    if !matches!(asked.effort, Effort::Complete(_)) {
+        return;
+    }
+    let mut order: Vec<usize> = (0..known.len()).collect();
+    order.sort_by(|&x, &y| known[x].margin.upper.total_cmp(&known[y].margin.upper));
+    let others: Vec<usize> = order.iter().map(|&at| known[at].margin.class).collect();
+    let found = insertions.least(reference, &others);
+    course.visited += insertions.visited;
+    course.branched |= insertions.visited > 0;
+    for (at, found) in order.into_iter().zip(found) {
+        let pair = &mut known[at];
+        match found {
+            Ok(lower) => (pair.open, pair.listed, pair.margin.lower) = (false, true, lower),
+            Err(Halt::Attack(attack)) => {
+                pair.margin.upper = pair.margin.upper.min(attack.upper);
+                course.attack = Some((pair.margin.class, attack));
+            }
+            Err(Halt::Limit) => course.limit |= asked.pace.is_late(),
+        }
+    }
+}
+
 /// Several changes of a whole graph, by slopes and swaps.
 fn by_climbing(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [Known], course: &mut Course) {
     let setting = Setting::new(asked.stack, asked.budget, asked.listed);
@@ -320,6 +347,9 @@ fn by_search(asked: &Asked, setting: Setting, reference: usize, known: &mut [Kno
     let root = if menu.is_listed() { None } else { Carried::new(&menu, asked.pace) };
     for at in order {
         let pair = &mut known[at];
+        if !pair.open && (pair.tree.is_some() || !asked.proofs) {
+            continue;
+        }
         let class = pair.margin.class;
         let judge = ChangeJudge { setting, target: asked.node, reference, other: class };
         let mut search = ChangeSearch {

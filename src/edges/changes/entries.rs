@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use crate::edges::budget::Edge;
 use crate::edges::changes::menu::ChangeMenu;
 use crate::edges::changes::span::Span;
 use crate::edges::rule::Rule;
@@ -19,14 +20,24 @@ pub(crate) struct Incoming {
     cap: usize,
 }
 
+/// Some of the sets of insertions: so many at the target, and no other one at a node that they link to it unless it may
+/// be chained (docs/math.md §24.9).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) at_target: usize,
+    pub(crate) chained: bool,
+}
+
 /// The open changes by the nodes whose rows they change.
 pub(crate) struct Entries<'a> {
     pub(crate) menu: &'a ChangeMenu<'a>,
     into: HashMap<u32, Incoming>,
+    /// The sets that are asked about, if these are not all.
+    case: Option<Case>,
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(menu: &'a ChangeMenu<'a>) -> Entries<'a> {
+    pub(crate) fn new(menu: &'a ChangeMenu<'a>, case: Option<Case>) -> Entries<'a> {
         let mut into: HashMap<u32, Incoming> = HashMap::new();
         for (at, flip) in menu.flips.iter().enumerate() {
             for arc in menu.setting.arcs(flip.edge) {
@@ -40,7 +51,17 @@ impl<'a> Entries<'a> {
             }
         }
         into.iter_mut().for_each(|(&node, incoming)| incoming.cap = menu.cap(node));
-        Entries { menu, into }
+        Entries { menu, into, case }
+    }
+
+    /// May a node that an insertion links to the target have another one?
+    pub(crate) fn chained(&self) -> bool {
+        self.case.is_none_or(|case| case.chained)
+    }
+
+    /// Insertions at the target beside one of them, at least.
+    pub(crate) fn linking(&self) -> usize {
+        self.case.map_or(0, |case| case.at_target.saturating_sub(1))
     }
 
     /// The changes of a node's row.
@@ -65,6 +86,9 @@ impl<'a> Entries<'a> {
 
     /// By how much the number of a node's edges can change, at most so many changes being made there.
     fn net(&self, node: u32, most: usize) -> RangeInclusive<i64> {
+        if let Some(case) = self.case.filter(|_| node == self.menu.target) {
+            return case.at_target as i64..=case.at_target as i64;
+        }
         if self.is_outside(node) {
             return 0..=self.elsewhere(most.min(self.menu.cap(node)));
         }
@@ -80,6 +104,16 @@ impl<'a> Entries<'a> {
 
     /// The same for sets with a change, which may be one of the node's row.
     pub(crate) fn given(&self, node: u32, flip: u32) -> RangeInclusive<i64> {
+        if let Some(case) = self.case {
+            let Edge(one, other) = self.menu.flips[flip as usize].edge;
+            match self.menu.target {
+                target if node == target => return self.any(node),
+                target if !case.chained && (one == target || other == target) && (one == node || other == node) => {
+                    return 1..=1;
+                }
+                _ => {}
+            }
+        }
         let Some(incoming) = self.into.get(&node) else { return self.net(node, self.menu.budget.saturating_sub(1)) };
         let inside = self.menu.setting.arcs(self.menu.flips[flip as usize].edge).any(|arc| arc.to == node);
         if !inside {

@@ -46,7 +46,7 @@ fn sorted(stack: &Stack) -> Sorted {
 }
 
 /// What `node` sends in the second layer, through these weights, if an insertion links it to the target and at most
-/// `budget − 1` others are made.
+/// `budget − 1` others are made, in the sets that are asked about.
 pub(crate) fn linked(entries: &Entries, node: u32, weights: &UnitWeights) -> Vec<Span> {
     let menu = entries.menu;
     let (stack, target) = (menu.setting.stack, menu.target);
@@ -58,7 +58,9 @@ pub(crate) fn linked(entries: &Entries, node: u32, weights: &UnitWeights) -> Vec
     let others = menu.budget.saturating_sub(1);
     let mut messages: Option<Vec<Span>> = None;
     // So many further insertions at the node; the others change sizes of who sends to it.
-    for more in 0..=others.min(menu.cap(node).saturating_sub(1)) {
+    let here = if entries.chained() { others.min(menu.cap(node).saturating_sub(1)) } else { 0 };
+    let linking = entries.linking();
+    for more in 0..=here {
         let left = others - more;
         let mut z: Vec<Span> = layer.bias.row(node as usize).iter().map(|&b| Span::of(b)).collect();
         for (k, &rule) in stack.rules[0].iter().enumerate() {
@@ -90,8 +92,8 @@ pub(crate) fn linked(entries: &Entries, node: u32, weights: &UnitWeights) -> Vec
                 let at = k * outputs + unit;
                 let sides = [1, 0].map(|side| up(up(lists.top(at, side, more, &row, node) * reach) * SLACK));
                 let new = if more == 0 { Span::ZERO } else { Span { lo: -sides[0], hi: sides[1] } };
-                // An insertion gives one more edge to two senders, at most.
-                let sizes = moved[unit].scaled(2.0 * left as f64);
+                // An insertion gives one more edge to two senders, at most, and to one if it is at the target.
+                let sizes = moved[unit].scaled(2.0 * left as f64 - linking.min(left) as f64);
                 *z = z.plus(along.times(part(target)[unit])).plus(new).plus(sizes);
             }
         }

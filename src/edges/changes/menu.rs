@@ -50,6 +50,9 @@ pub(crate) struct ChangeMenu<'a> {
     pub(crate) flips: Vec<EdgeFlip>,
     /// The nodes that something is read of, where insertions elsewhere are bounded by lists.
     pub(crate) near: Option<HashSet<u32>>,
+    /// Insertions that also stand for others: of those that raise the size of a node and do nothing else, only so many
+    /// are named as can be made.
+    pub(crate) standing: HashSet<Edge>,
     /// What the path has used, of changes and of removals.
     used: BTreeMap<u32, [usize; 2]>,
 }
@@ -59,6 +62,9 @@ const MOST: usize = 1 << 20;
 
 /// The same where insertions elsewhere are bounded by lists: more take longer than their bound is worth.
 const MOST_BESIDE_LISTS: usize = 40_000;
+
+/// The same where some stand for all that are alike.
+const MOST_STANDING: usize = 1 << 17;
 
 /// From so many pairs of nodes on, insertions away from the target are not looked at one by one.
 const PAIRS: usize = 20_000;
@@ -108,7 +114,20 @@ impl<'a> ChangeMenu<'a> {
     /// `None` if there are too many, or it is late.
     pub(crate) fn new(setting: Setting<'a>, target: u32, path: &'a ChangePath, pace: &Pace) -> Option<ChangeMenu<'a>> {
         let mut menu = ChangeMenu::bare(setting, target, path);
-        menu.fill(pace)?;
+        menu.fill(pace, false)?;
+        Some(menu)
+    }
+
+    /// The same where insertions elsewhere are bounded by lists; of insertions that do nothing but raise the size of a
+    /// node, some stand for all.
+    pub(crate) fn standing(
+        setting: Setting<'a>,
+        target: u32,
+        path: &'a ChangePath,
+        pace: &Pace,
+    ) -> Option<ChangeMenu<'a>> {
+        let mut menu = ChangeMenu::bare(setting, target, path);
+        menu.fill(pace, true)?;
         Some(menu)
     }
 
@@ -125,7 +144,17 @@ impl<'a> ChangeMenu<'a> {
             }
         }
         let budget = setting.budget.global().saturating_sub(path.changed.len());
-        ChangeMenu { setting, target, path, world, budget, flips: Vec::new(), near: None, used }
+        ChangeMenu {
+            setting,
+            target,
+            path,
+            world,
+            budget,
+            flips: Vec::new(),
+            near: None,
+            standing: HashSet::new(),
+            used,
+        }
     }
 
     /// The changes and the removals that a node has room for.
@@ -185,20 +214,28 @@ impl<'a> ChangeMenu<'a> {
         found
     }
 
-    fn fill(&mut self, pace: &Pace) -> Option<()> {
+    fn fill(&mut self, pace: &Pace, standing: bool) -> Option<()> {
         let stack = self.setting.stack;
         let Some(farthest) = stack.farthest().filter(|_| self.budget > 0) else { return Some(()) };
         let last = self.budget == 1;
         let by_lists = self.setting.by_lists && !last;
         let near = self.distances(farthest, !last && !by_lists && self.setting.budget.changes().inserts());
         self.near = by_lists.then(|| near.keys().copied().collect());
-        let most = if by_lists { MOST_BESIDE_LISTS } else { MOST };
+        let standing = standing && by_lists;
+        let most = match (standing, by_lists) {
+            (true, _) => MOST_STANDING,
+            (false, true) => MOST_BESIDE_LISTS,
+            (false, false) => MOST,
+        };
+        // So many of those that are alike are named.
+        let named = if last { 1 } else { self.budget };
         let mut ends: Vec<u32> = near.keys().copied().collect();
         ends.sort_unstable();
         let mut flips: Vec<EdgeFlip> = Vec::new();
         for &v in &ends {
             // Of such a node nothing matters but its size.
-            let outer = last && stack.reads_sender && near[&v] == farthest && stack.graph.batch().is_none();
+            let outer =
+                (last || standing) && stack.reads_sender && near[&v] == farthest && stack.graph.batch().is_none();
             let row: Vec<u32> = self.world.row(v).collect();
             let insertable = self.setting.insertable(v);
             if pace.is_late_for(64 * insertable.len()) {
@@ -206,16 +243,19 @@ impl<'a> ChangeMenu<'a> {
             }
             let there = row.iter().map(|&u| (u, false));
             let missing = insertable.into_iter().filter(|u| row.binary_search(u).is_err()).map(|u| (u, true));
-            let mut alike = [false; 2];
+            let mut alike = [0; 2];
             for (u, inserts) in there.chain(missing) {
                 let both = !stack.directed && near.contains_key(&u);
                 let same = outer && (stack.directed || !near.contains_key(&u));
-                if both && u < v || same && alike[usize::from(inserts)] {
+                if both && u < v || same && alike[usize::from(inserts)] == named {
                     continue;
                 }
                 let edge = self.setting.into(v, u);
                 if self.is_free(edge, inserts) {
-                    alike[usize::from(inserts)] |= same;
+                    alike[usize::from(inserts)] += usize::from(same);
+                    if same && standing {
+                        self.standing.insert(edge);
+                    }
                     flips.push(EdgeFlip { edge, inserts });
                     if flips.len() > most {
                         return None;

@@ -14,6 +14,7 @@ pub(crate) mod decide;
 mod ends;
 mod entries;
 pub(super) mod flipped;
+mod insertions;
 mod lists;
 mod matchings;
 pub(super) mod menu;

@@ -56,6 +56,21 @@ impl ChangeJudge<'_> {
         sign.is_le().then_some(Attack { edges, tie: sign.is_eq(), upper })
     }
 
+    /// Not above the margin after any set of open changes, which are looked at one after the other.
+    pub(crate) fn list(&self, menu: &ChangeMenu, pace: &Pace) -> Result<f64, Halt> {
+        let mut lower = f64::INFINITY;
+        each_set(menu, |set| {
+            if pace.is_late_for(EVALUATION) {
+                return Err(Halt::Limit);
+            }
+            let edges = menu.with(set);
+            let margin = self.margin(&edges);
+            lower = lower.min(margin.lo.max(0.0));
+            self.attack(&edges, margin).map_or(Ok(()), |attack| Err(Halt::Attack(attack)))
+        })?;
+        Ok(lower)
+    }
+
     /// The best sets that a beam search finds from single changes, smallest margins first; it ends with the first
     /// attack, and when it is late.
     pub(crate) fn beam(&self, menu: &ChangeMenu, singles: &[(EdgeFlip, f64)], pace: &Pace) -> Beam {
@@ -266,17 +281,7 @@ impl ChangeSearch<'_> {
     }
 
     fn list(&mut self, menu: &ChangeMenu) -> Result<(), Halt> {
-        let mut lower = f64::INFINITY;
-        each_set(menu, |set| {
-            if self.pace.is_late_for(EVALUATION) {
-                return Err(Halt::Limit);
-            }
-            let edges = menu.with(set);
-            let margin = self.judge.margin(&edges);
-            lower = lower.min(margin.lo.max(0.0));
-            self.judge.attack(&edges, margin).map_or(Ok(()), |attack| Err(Halt::Attack(attack)))
-        })?;
-        self.lower = self.lower.min(lower);
+        self.lower = self.lower.min(self.judge.list(menu, self.pace)?);
         Ok(())
     }
 }
