@@ -469,7 +469,7 @@ fn executions_of_described_networks_are_judged_as_by_the_other_checker() {
     let compare = |seed: u64| {
         let mut case = case_of(seed + 170_000_000, false);
         // Rows are divided in a third of the cases, in as many bits as there are, or in more.
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             case.world.graph.normalisation = [Normalisation::Float32, Normalisation::Float64][seed as usize / 3 % 2];
             case.world.header.graph = case.world.graph.digest.clone();
         }
