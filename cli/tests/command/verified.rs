@@ -209,7 +209,7 @@ fn what_is_not_understood_is_refused_by_name() {
     let statement = "gcnproof-verified 11\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
-    let runs = |how: &str| statement.replace("attack each", &format!("attack each {how}"));
+    let runs = |how: &str| statement.replace("attack each", &format!("attack each {how}\nruns chain"));
     // Two nodes, one of them with the attribute, and the edge between them.
     let edges = "gcnproof-verified 11\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
@@ -266,6 +266,14 @@ fn what_is_not_understood_is_refused_by_name() {
         (runs("deployed 24 1 never"), "", "'never' is unknown"),
         (runs("deployed 24 1 gradual 5"), "", "something follows how the network runs"),
         (runs("running 24 1 gradual"), "", "'deployed' is missing"),
+        (runs("deployed 24 1 gradual").replace("runs chain", "node 0"), "", "'runs' is missing"),
+        (runs("deployed 24 1 gradual").replace("runs chain", "runs 0"), "", "no layers run"),
+        (
+            runs("deployed 24 1 gradual").replace("runs chain", "runs 1\nstage 1 0 2 1 1 00"),
+            "",
+            "a layer stands nowhere",
+        ),
+        (runs("deployed 24 1 gradual").replace("runs chain", "runs 1\nstage 0 0 2 1 1 0"), "", "not one activation"),
         (
             runs("deployed 24 1 gradual").replace("rows plain", "rows 64") + &format!("node 0 0 robust 1 1 {leaf}\n"),
             "ready\nrobust\n",
@@ -279,7 +287,7 @@ fn what_is_not_understood_is_refused_by_name() {
         (edges.replace("attack each", "attack each deployed 24 1 gradual"), "", "executions on changed edges"),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
-        (statement.replace("verified 10", "verified 9"), "", "line 1: not a statement of this version"),
+        (statement.replace("verified 11", "verified 10"), "", "line 1: not a statement of this version"),
         (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 8: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
