@@ -271,7 +271,7 @@ fn by_insertions(asked: &Asked, setting: Setting, reference: usize, known: &mut 
     for (at, found) in order.into_iter().zip(found) {
         let pair = &mut known[at];
         match found {
-            Ok(lower) => (pair.open, pair.listed, pair.margin.lower) = (false, true, lower),
+            Ok(lower) => (pair.open, pair.margin.lower) = (false, lower),
             Err(Halt::Attack(attack)) => {
                 pair.margin.upper = pair.margin.upper.min(attack.upper);
                 course.attack = Some((pair.margin.class, attack));

@@ -61,7 +61,7 @@ impl Effects {
         if self.case.chained { self.chained(menu, others - 1) } else { self.apart(menu, others) }
     }
 
-    fn is(&self, lower: f64, worst: Option<usize>) -> Bound {
+    fn at_least(&self, lower: f64, worst: Option<usize>) -> Bound {
         Bound { lower, clears: clears(lower, self.base), worst }
     }
 
@@ -71,7 +71,7 @@ impl Effects {
         least(of.map(|(_, &effect)| effect).collect(), count)
     }
 
-    /// Nodes that are linked to the target have no other insertion.
+    /// Nodes that are linked to the target have no other insertion (24.13).
     fn apart(&self, menu: &ChangeMenu, others: usize) -> Bound {
         let takes = down(self.sum(menu, true, self.case.at_target) + self.sum(menu, false, others));
         let at_target = self.case.at_target > 0;
@@ -79,10 +79,11 @@ impl Effects {
         let may_be = |flip: &EdgeFlip| linked(menu, flip).is_some() == at_target && !menu.standing.contains(&flip.edge);
         let alone = (0..menu.flips.len()).filter(|&at| may_be(&menu.flips[at]));
         let worst = alone.min_by(|&x, &y| self.effect[x].total_cmp(&self.effect[y]));
-        self.is(down(self.base + takes), worst.filter(|&at| self.effect[at] < 0.0))
+        self.at_least(down(self.base + takes), worst.filter(|&at| self.effect[at] < 0.0))
     }
 
-    /// A node that is linked to the target has another insertion, and so many are made besides and not at the target.
+    /// A node that is linked to the target has another insertion, and so many are made besides and not at the target
+    /// (24.14).
     fn chained(&self, menu: &ChangeMenu, others: usize) -> Bound {
         let mut at_end: HashMap<u32, f64> = HashMap::new();
         // An insertion that stands for others may have any other end.
@@ -104,7 +105,7 @@ impl Effects {
             let second = at_end.get(&node).copied().unwrap_or(0.0).min(anywhere);
             let lower = down(down(self.base + self.effect[at]) + down(second + rest));
             if lower < bound.lower {
-                bound = self.is(lower, Some(at));
+                bound = self.at_least(lower, Some(at));
             }
         }
         bound
