@@ -17,7 +17,8 @@ Definition scaled_stage (base : Z) (s : shifts) (q : stage Q) (l : stage Z) : Pr
   match s with
   | (a, w) :: rest =>
       Forall2 (scaled_step (2 ^ a) (2 ^ w)) (steps q) (steps l) /\ (forall j, rectifies q j = rectifies l j) /\
-      (forall m j, Int (stage_bias l m j) == 2 ^ (shift_of base rest + a + w) * stage_bias q m j)
+      (forall m j, Int (stage_bias l m j) == 2 ^ (shift_of base rest + a + w) * stage_bias q m j) /\
+      same_readings (2 ^ (shift_of base rest + a + w)) q l
   | [] => False
   end.
 
@@ -270,7 +271,7 @@ Section Whole.
           apply andb_prop in C as [C C3]. apply andb_prop in C as [C1 C2]. apply Nat.eqb_eq in C1. eexists. split; [reflexivity|]. cbn [by_rows breadth offset factors].
           repeat (split; [reflexivity|]). cbn [value]. destruct (STAGES k lk pk NK PK) as (qk & NQ & SS). rewrite NQ. unfold scaled_stage in SS.
           rewrite (nth_skipn _ _ _ NS) in SS. destruct SS as (SS & _). 
-          assert (exists tq, nth_error (steps qk) i0 = Some tq /\ scaled_step (2 ^ a') (2 ^ v) tq t) as (tq & NTQ & [[_ TW] (TL & TU)]).
+          assert (exists tq, nth_error (steps qk) i0 = Some tq /\ scaled_step (2 ^ a') (2 ^ v) tq t) as (tq & NTQ & [[_ TW] (TL & TU & _)]).
           { clear - SS NT. revert i0 NT. induction SS as [|tq t' tqs ts T SS IH]; intros [|i0] NT; try discriminate; [injection NT as ->; exists tq; auto|exact (IH i0 NT)]. }
           rewrite NTQ, TU. apply sum_eq. intros i' Ii'. rewrite (stands_value _ _ _ n i' C2 In' Ii'). cbn [value exact_at]. apply Qmult_comp; [reflexivity|].
           rewrite forallb_forall in C3. specialize (C3 i' Ii'). rewrite forallb_forall in C3. specialize (C3 i Ii). apply Z.eqb_eq in C3.
@@ -301,7 +302,7 @@ Section Whole.
       apply Nat.eqb_eq in P1. apply Z.eqb_eq in P2, P3. pose proof WI as WI'. unfold windows in WI. rewrite MB, HB in WI.
       destruct (nth_error net k) as [lk|] eqn:NK; [|discriminate]. destruct (Nat.eqb_spec (length (steps lk)) (length (takes b))) as [L|]; [|discriminate].
       destruct (each_some _ _) as [list'|] eqn:ES; [|discriminate]. injection WI as -> <- <-.
-      destruct (STAGES k lk p NK PK) as (qk & NQ & SS). rewrite P1, S_AT in SS. destruct SS as (SS & SR & SB).
+      destruct (STAGES k lk p NK PK) as (qk & NQ & SS). rewrite P1, S_AT in SS. destruct SS as (SS & SR & SB & _).
       exists p, lk, qk. repeat (split; [first [reflexivity|assumption]|]).
       assert (forall n j, In n (ids nodes) -> In j (ids (block_width b)) -> sum list (taken_by a w (passed_by (S d)) n j) == sum (steps qk) (exact exact_at n j) /\
         (forall t e, In t (steps qk) -> In e (operator t n) -> In (fst e) (ids nodes))) as ALL.
@@ -317,7 +318,7 @@ Section Whole.
           destruct (IH (S from) list' tks) as [IH1 IH2]; [intros i tq' N; specialize (SUB (S i) tq' N); rewrite <- plus_n_Sm in SUB; exact SUB|exact ES'|exact F2|
             cbn [length] in L; lia|]. clear IH. rewrite !sum_cons, IH1.
           assert (forall e, In e (by_rows x n) -> In (fst e) (ids nodes)) as RANGE by (intros e Ie; exact (entries_here x n e F1 In' Ie)).
-          destruct T as ([TO TW] & TL & TU). pose proof (two_power_pos a) as PA. pose proof (two_power_pos w) as PW.
+          destruct T as ([TO TW] & TL & TU & _). pose proof (two_power_pos a) as PA. pose proof (two_power_pos w) as PW.
           assert (by_rows x = operator t /\ taken_by a w (passed_by (S d)) n j x == exact exact_at n j tq) as [BR EX].
           { unfold window_of in WX. cbn [fst snd] in WX. destruct (stands _ (Computed _) _ _) eqn:C.
             - injection WX as <-. split; [reflexivity|]. unfold taken_by, exact. cbn [by_rows breadth offset factors] in *. symmetry.

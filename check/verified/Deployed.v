@@ -6,13 +6,20 @@ Open Scope Z_scope.
 
 (* Terms that read the rows, and the others. The bias is a matter of the others. *)
 Definition of_rows (t : reader Z) : bool := Nat.eqb (read_layer t) 0.
-Definition rows_part (l : stage Z) : stage Z := {| steps := filter of_rows (steps l); stage_bias := fun _ _ => 0; rectifies := rectifies l |}.
+Definition rows_part (l : stage Z) : stage Z := {| steps := filter of_rows (steps l); stage_bias := fun _ _ => 0; weight_error := weight_error l; bias_error := fun _ => O; is_folded := is_folded l;
+     bias_parts := fun _ _ => 0; more_for_bias := O; rectifies := rectifies l |}.
 Definition later_part (l : stage Z) : stage Z :=
-  {| steps := filter (fun t => negb (of_rows t)) (steps l); stage_bias := stage_bias l; rectifies := rectifies l |}.
+  {| steps := filter (fun t => negb (of_rows t)) (steps l); stage_bias := stage_bias l; weight_error := weight_error l; bias_error := bias_error l;
+     is_folded := is_folded l; bias_parts := bias_parts l; more_for_bias := more_for_bias l; rectifies := rectifies l |}.
+
+(* The sizes of weights and biases, or of the parts of which they are sums. *)
+Definition with_its_parts (x parts : Z) : Z := Z.max (Z.abs x) parts.
+Definition weight_size (t : reader Z) (i j : Z) : Z := with_its_parts (weight t i j) (parts_size t i j).
+Definition bias_size (l : stage Z) (m j : Z) : Z := with_its_parts (stage_bias l m j) (bias_parts l m j).
 
 (* Terms that read the rows, as a network of one layer, with magnitudes in the place of their numbers. *)
 Definition absolute (count : Z) (l : stage Z) : network Z :=
-  [{| terms := map (fun t : reader Z => {| operator := fun m => map (fun e => (fst e, Z.abs (snd e))) (operator t m); weight := fun i j => Z.abs (weight t i j) |}) (steps l);
+  [{| terms := map (fun t : reader Z => {| operator := fun m => map (fun e => (fst e, Z.abs (snd e))) (operator t m); weight := weight_size t |}) (steps l);
       inputs := count; bias := fun _ _ => 0; relu := fun _ => false |}].
 
 Definition no_prices : prices := {| every := 0; nodes := [] |}.
@@ -35,9 +42,11 @@ Fixpoint union (l : list Z) : list Z -> list Z :=
         end
   end.
 
-(* What a node receives in a layer that runs: for each term, at most how many inputs are not 0, and the number of its entries; no input is larger than `largest`;
-   the sums of the magnitudes that are added up for each unit; and how wrong a sum is, and a difference of two sums, if inputs are. *)
-Record received := { counts : list (Z * Z); largest : Z; added : Z -> Z; inherited : Z -> Z; between : Z -> Z -> Z }.
+(* What a node receives in a layer that runs: for each term, at most how many inputs are not 0, the number of its entries, and what a product passes
+   of entries that are wrong and by itself; no input is larger than `largest`; the sums of the magnitudes that are added up for each unit; and how wrong a
+   sum is, and a difference of two sums, if inputs are. *)
+Record term_counts := { inputs_seen : Z; row_length : Z; roundings_read : Z }.
+Record received := { counts : list term_counts; largest : Z; added : Z -> Z; inherited : Z -> Z; between : Z -> Z -> Z }.
 
 (* Attributes that the row of a term sees, by those of each node, with those that may be added: no more than budgets allow, than nodes may get, and than
    there are. *)
@@ -54,9 +63,9 @@ Definition misread (A : arithmetic) (base magnitude factors : Z) : Z :=
   else (magnitude * 2 ^ 126 + 2 ^ base * factors * (if flushes A then 2 ^ precision A else 1)) / 2 ^ (126 + precision A) + 1.
 
 (* What terms that read the rows receive, where attributes that node m reads are at most `large m`, times 2^base; `magnitudes` are the intervals of their sums
-   of magnitudes. *)
+   of magnitudes. Where rows are 0 and 1 and are read as they are, products with them are exact. *)
 Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : table (list Z)) (may_get : table Z) (large : Z -> Z)
-    (magnitudes : Z -> Z -> option (list (Z * Z))) (l : stage Z) (weights width m : Z) : option received :=
+    (magnitudes : Z -> Z -> option (list (Z * Z))) (plain : bool) (l : stage Z) (weights width m : Z) : option received :=
   match magnitudes width m with
   | Some b =>
       let most := large m in
@@ -64,7 +73,8 @@ Definition receive_first (A : arithmetic) (base : Z) (P : problem) (of_node : ta
       let factors := if reads_exactly A then 0 else weights * zsum (ids (count P)) (fun _ => 1) * entries in
       let wrong j := misread A base (snd (at_unit width b j)) factors in
       if Z.leb (2 ^ base) most && Z.ltb most (2 ^ (127 + base)) then
-        Some {| counts := map (fun t : reader Z => (seen_attributes P of_node may_get (count P) (operator t m), Z.of_nat (length (operator t m)))) (steps l);
+        Some {| counts := map (fun t : reader Z => {| inputs_seen := seen_attributes P of_node may_get (count P) (operator t m); row_length := Z.of_nat (length (operator t m));
+                  roundings_read := Z.of_nat (entry_error t m) + Z.of_nat (more_roundings t) + (if plain then 0 else 1) |}) (steps l);
                 largest := most + misread A base most 1; added := fun j => snd (at_unit width b j) + wrong j; inherited := wrong;
                 between := fun y other => wrong y + wrong other |}
       else None
@@ -98,35 +108,40 @@ Section Errors.
     if forallb (fun r => forallb (fun p => is_known (snd p)) (snd r)) rows then
       let sums := map (fun r => (fst r, map (fun i =>
         (zsum (snd r) (fun p => fst p * fst (passed (snd p) i)), zsum (snd r) (fun p => fst p * snd (passed (snd p) i)))) (ids (read_units (fst r))))) rows in
-      Some {| counts := map (fun r => (Z.of_nat (length (filter (fun i => existsb (fun p => negb (Z.eqb (fst (passed (snd p) i)) 0)) (snd r)) (ids (read_units (fst r))))),
-                Z.of_nat (length (snd r)))) rows;
+      Some {| counts := map (fun r =>
+                {| inputs_seen := Z.of_nat (length (filter (fun i => existsb (fun p => negb (Z.eqb (fst (passed (snd p) i)) 0)) (snd r)) (ids (read_units (fst r)))));
+                   row_length := Z.of_nat (length (snd r)); roundings_read := Z.of_nat (entry_error (fst r) m) + Z.of_nat (more_roundings (fst r)) + 1 |}) rows;
               largest := greatest rows (2 ^ s) (fun r => greatest (snd r) 0 (fun p => greatest (ids (read_units (fst r))) 0 (fun i => fst (passed (snd p) i))));
-              added := fun j => Z.abs (stage_bias l m j) +
-                zsum sums (fun r => zsum (combine (ids (read_units (fst r))) (snd r)) (fun q => fst (snd q) * Z.abs (weight (fst r) (fst q) j)));
+              added := fun j => bias_size l m j +
+                zsum sums (fun r => zsum (combine (ids (read_units (fst r))) (snd r)) (fun q => fst (snd q) * weight_size (fst r) (fst q) j));
               inherited := fun j => summed_errors sums (fun t i => weight t i j);
               between := fun y other => summed_errors sums (fun t i => weight t i y - weight t i other) |}
     else None.
 
   (* How many roundings a product passes at most: a term adds up inputs and then entries, or entries and then inputs, and is as many summands of the
-     others' as the larger number of both. And what underflow adds; nothing where numbers may leave the range, or are too many. *)
+     others' as the larger number of both; a bias passes those of all summands. And what underflow adds; nothing where numbers may leave the range, or are
+     too many. *)
   Definition heaviest (l : stage Z) (width w : Z) : Z :=
-    greatest (steps l) (2 ^ w) (fun t => greatest (ids (read_units t)) 0 (fun i => greatest (ids width) 0 (fun j => Z.abs (weight t i j)))).
-  Definition roundings_of (r : received) : Z :=
-    zsum (counts r) (fun c => Z.max (fst c) (snd c)) + greatest (counts r) 0 (fun c => Z.min (fst c) (snd c)) + entry_error A + weight_error A + 1.
-  Definition cells_of (r : received) : Z := zsum (counts r) (fun c => (fst c + 1) * (snd c + 1)) + 1.
+    greatest (steps l) (2 ^ w) (fun t => greatest (ids (read_units t)) 0 (fun i => greatest (ids width) 0 (fun j => weight_size t i j))).
+  Definition roundings_of (l : stage Z) (m : Z) (r : received) : Z :=
+    zsum (counts r) (fun c => Z.max (inputs_seen c) (row_length c)) +
+    Z.max (Z.of_nat (bias_error l m) + Z.of_nat (more_for_bias l))
+      (greatest (counts r) 0 (fun c => if Z.eqb (row_length c) 0 then 0
+        else Z.min (inputs_seen c) (row_length c) + roundings_read c + Z.of_nat (weight_error l))).
+  Definition cells_of (r : received) : Z := zsum (counts r) (fun c => (inputs_seen c + 1) * (row_length c + 1)) + 1.
   Definition scale_of (l : stage Z) (r : received) (weights a m : Z) : Z :=
     largest r * weights * greatest (steps l) (2 ^ a) (fun t => greatest (operator t m) 0 (fun e => Z.abs (snd e))).
   Definition underflow (r : received) (scale : Z) : Z :=
     24 * (cells_of r * scale) * (if flushes A then 2 ^ precision A else 1) / 2 ^ (126 + precision A) + 1.
   Definition fits (l : stage Z) (r : received) (scale shift width m : Z) : bool :=
-    Z.leb (2 * roundings_of r) (2 ^ precision A) &&
-    Z.ltb (128 * (cells_of r * scale + greatest (ids width) 0 (fun j => Z.abs (stage_bias l m j)))) (2 ^ (127 + shift)).
+    Z.leb (2 * roundings_of l m r) (2 ^ precision A) &&
+    Z.ltb (128 * (cells_of r * scale + greatest (ids width) 0 (fun j => bias_size l m j))) (2 ^ (127 + shift)).
   Definition relative (n magnitude : Z) : Z := (n * 2 ^ precision A + n * n) * magnitude / 2 ^ (2 * precision A) + 1.
 
   Definition summing := option (received * (Z * Z)).
   Definition sums_of (l : stage Z) (width weights a shift : Z) (r : option received) (m : Z) : summing :=
     match r with
-    | Some r => let scale := scale_of l r weights a m in if fits l r scale shift width m then Some (r, (roundings_of r, underflow r scale)) else None
+    | Some r => let scale := scale_of l r weights a m in if fits l r scale shift width m then Some (r, (roundings_of l m r, underflow r scale)) else None
     | None => None
     end.
   Definition error_of (x : received * (Z * Z)) (j : Z) : Z :=
@@ -217,7 +232,7 @@ Definition within_view (seen_by_checker : network Z -> network Z) (v : view) (ne
   alone m (intervals_of v no_bounds no_hints false (seen_by_checker net) width [m]).
 
 Definition sane (A : arithmetic) (base : Z) (s : shifts) : bool :=
-  Z.leb 2 (precision A) && Z.leb 1 (entry_error A) && Z.leb 0 (weight_error A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s.
+  Z.leb 2 (precision A) && Z.leb 0 base && forallb (fun e => Z.leb 0 (fst e) && Z.leb 0 (snd e)) s.
 
 (* The network that runs, where its layers stand in the chain of its exact values, and what the chain's layers consist of. *)
 Record running := { runs : list (stage Z); places : list place; blocks : list (list block) }.
@@ -228,7 +243,7 @@ Definition fits_chain (nodes count classes : Z) (z : network Z) (s : shifts) (N 
 Definition first_rows (A : arithmetic) (base : Z) (P : problem) (of_node : table (list Z)) (may_get : table Z) (seen_by_checker : network Z -> network Z)
     (views : list (option view)) (k : nat) (l : stage Z) : Z -> Z -> Z -> option received :=
   match nth_error views k with
-  | Some (Some v) => receive_first A base P of_node may_get (fun _ => 2 ^ base) (within_view seen_by_checker v (absolute (count P) l)) l
+  | Some (Some v) => receive_first A base P of_node may_get (fun _ => 2 ^ base) (within_view seen_by_checker v (absolute (count P) l)) (reads_exactly A && Z.eqb base 0) l
   | _ => fun _ _ _ => None
   end.
 Definition table_for (seen_by_checker : network Z -> network Z) (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes : Z) (N : running)

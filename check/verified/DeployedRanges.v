@@ -37,7 +37,7 @@ Record deployed_ranges := { arithmetic_moved : arithmetic; nodes_moved : Z; exac
 Definition first_moved (A : arithmetic) (base : Z) (P : problem) (V : zrows) (moves : spans) (of_node : table (list Z)) (may_get largest : table Z)
     (k : nat) (l : stage Z) : Z -> Z -> Z -> option received :=
   receive_first A base (not_0 P V) of_node may_get
-    (fun m => greatest (steps l) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get largest (fst e)))) (magnitudes_within P V moves l) l.
+    (fun m => greatest (steps l) (2 ^ base) (fun t => greatest (operator t m) 0 (fun e => get largest (fst e)))) (magnitudes_within P V moves l) false l.
 Definition prepare_deployed_ranges (A : arithmetic) (base nodes : Z) (z : network Z) (s : shifts) (classes : Z) (N : running) (P : problem) (V : zrows)
     (moves : spans) : option deployed_ranges :=
   if sane A base s && fits_chain nodes (count P) classes z s N then

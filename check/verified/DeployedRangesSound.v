@@ -70,12 +70,12 @@ Section Attack.
       first [apply above_0|apply two_power_pos]). ring.
   Qed.
 
-  Lemma first_holds l k H w width m r : (forall t, In t (steps l) -> read_units t = count P) -> (forall m j, stage_bias l m j = 0) -> reading A X H ->
+  Lemma first_holds l k H w width m r : (forall t, In t (steps l) -> read_units t = count P) -> (forall m j, stage_bias l m j = 0) -> (forall m j, bias_parts l m j = 0) -> reading A X H ->
     first_moved A base P V moves (present (attributes (not_0 P V)) (count P)) (may_get (not_0 P V) (count P)) (tabulate (largest_entry P V moves)) k l
       (heaviest l width w) width m = Some r -> receives l base m width (fun _ => H) (fun _ => X) r.
   Proof.
-    intros UN NB EX. pose proof above_0 as D0. unfold first_moved.
-    apply (receive_first_spec A base (not_0 P V) C l X H _ _ PRECISION BASE); [| exact EX|exact UN|exact NB| |].
+    intros UN NB NP EX. pose proof above_0 as D0. unfold first_moved.
+    apply (receive_first_spec A base (not_0 P V) C l X H _ _ false PRECISION BASE); [| exact EX|exact UN|exact NB|exact NP|discriminate| |].
     - destruct MADE as ((_ & PF & T & L) & _). split; [cbn [not_0 total]; unfold pos; lia|]. split.
       + intros n. cbn [not_0 each]. unfold pos. destruct (of_node n C) as [|f rest] eqn:E; [unfold size; cbn; lia|].
         assert (In f (of_node n C)) as I by (rewrite E; left; reflexivity). unfold of_node in I. apply filter_In in I as [I E']. apply Z.eqb_eq in E'.
@@ -117,8 +117,8 @@ Section Attack.
       rewrite Z.mul_0_r, Z.add_0_l. unfold mass_of. rewrite <- sum_times, zsum_map, sum_inject. apply sum_eq. intros t It. cbn [operator weight].
       rewrite <- sum_times, zsum_map, sum_inject.
       apply sum_eq. intros e _. cbn [fst snd zpassed]. rewrite inject_Z_mult.
-      transitivity (Int (Z.abs (snd e)) * (Int D * sum (ids (read_units t)) (fun i => 2 ^ base * Qabs (X (fst e) i) * Int (Z.abs (weight t i j)))))%Q; [ring|].
-      apply Qmult_comp; [reflexivity|]. rewrite (UN t It), <- sum_times, sum_inject. apply sum_eq. intros i _. rewrite inject_Z_mult, <- size_of_entry. ring.
+      transitivity (Int (Z.abs (snd e)) * (Int D * sum (ids (read_units t)) (fun i => 2 ^ base * Qabs (X (fst e) i) * Int (Z.abs (weight_size t i j)))))%Q; [ring|].
+      apply Qmult_comp; [reflexivity|]. rewrite (UN t It), <- sum_times, sum_inject. apply sum_eq. intros i _. rewrite inject_Z_mult, <- size_of_entry, size_abs. ring.
   Qed.
 End Attack.
 
@@ -141,7 +141,7 @@ Proof.
   unfold prepare_deployed_ranges in HP. destruct (sane A base s && _) eqn:SANE; [|discriminate]. destruct z as [|l0 below] eqn:EZ; [discriminate|].
   rewrite <- EZ in *.
   destruct (prepare_ranges z classes P V moves) as [p|] eqn:EP; [|discriminate]. injection HP as <-. apply andb_prop in SANE as [SANE FC].
-  unfold sane in SANE. apply andb_prop in SANE as [C NN]. apply andb_prop in C as [C BA]. apply andb_prop in C as [C WR]. apply andb_prop in C as [PR ER]. apply Z.leb_le in PR, ER, WR, BA.
+  unfold sane in SANE. apply andb_prop in SANE as [C NN]. apply andb_prop in C as [PR BA]. apply Z.leb_le in PR, BA.
   pose proof (integers_at_scaled base s bits z INT) as SC. assert (z <> []) as NZ by (rewrite EZ; discriminate).
   assert (known_units p = units_known P moves (unmoved V) below (inputs l0)) as KU.
   { destruct (prepared_spec z classes P V moves p EP) as (l' & b' & f' & E & _ & ->). rewrite EZ in E. injection E as <- <-. reflexivity. }
@@ -159,7 +159,7 @@ Proof.
     pose proof (last_nth _ _ _ RP) as NP. rewrite <- PL1 in NP.
     assert (length (rational_stages running_bits) = length (runs N)) as LQ by (unfold rational_stages; rewrite map_length; exact LB).
     refine (margin_near A base z s classes nodes _ _ (runs N) (rational_stages running_bits) (places N) X W (exact_at (places N) (rational bits) X)
-      (exact_before (places N) (rational bits) X) PR ER WR BA NN _ eq_refl _ _ _ pl t e a b LQ NP Q3 _ (proj2 (ids_in nodes t) Ht) G (proj2 (ids_in classes a) Ha)
+      (exact_before (places N) (rational bits) X) PR BA NN _ eq_refl _ _ _ pl t e a b LQ NP Q3 _ (proj2 (ids_in nodes t) Ht) G (proj2 (ids_in classes a) Ha)
       (proj2 (ids_in classes b) Hb) _).
     - intros k lk pk NL NPk. destruct (LV k lk pk NL NPk) as (qk & a' & w & rest & E1 & E2 & E3 & E4 & E5 & E6). exists qk, a', w, rest.
       repeat (split; [assumption|]). intros t' It. specialize (E6 t' It). destruct (read_layer t'); [exact I|exact E6].
@@ -173,10 +173,9 @@ Proof.
         assert (z = firstn d' z ++ l' :: skipn (S d') z) as E0 by (rewrite <- (nth_skipn _ _ _ NZ'); symmetry; apply firstn_skipn).
         exact (known_holds base P V moves z below l0 D C0 V' X EZ HD M TI _ l' _ _ _ n bd _ E0 NE SCk KW Iu).
     - intros k lk pk w m r NL NPk RF. destruct (LV k lk pk NL NPk) as (_ & _ & _ & _ & _ & _ & _ & _ & _ & RU).
-      refine (first_holds A base P V moves D C0 V' X PR BA HD M TI (rows_part lk) k (W O) w (wide pk) m r _ (fun _ _ => eq_refl) READS RF).
+      refine (first_holds A base P V moves D C0 V' X PR BA HD M TI (rows_part lk) k (W O) w (wide pk) m r _ (fun _ _ => eq_refl) (fun _ _ => eq_refl) READS RF).
       intros t' It. cbn [rows_part steps] in It. apply filter_In in It as [It E0]. apply Nat.eqb_eq in E0. specialize (RU t' It). rewrite E0 in RU. exact RU.
-    - intros k q NQ m j. destruct (RUNS k q NQ m j) as (groups & summands & bb & v & R1 & R2 & R3 & R4 & R5). exists v. split; [|exact R5].
-      exists groups, summands, bb. auto.
+    - intros k q NQ m j. destruct (RUNS k q NQ m j) as (v & R1 & R2). exists v. auto.
     - intros l' j NL Ij. pose proof (last_nth _ _ _ RL) as NL'. rewrite NL in NL'. injection NL' as ->. rewrite forallb_forall in Q4. specialize (Q4 j Ij).
       apply negb_true_iff in Q4. exact Q4.
     - unfold exact_before. rewrite NP, Q1, Q2. cbn [skipn]. rewrite !Z.add_0_l.

@@ -167,20 +167,31 @@ End Read.
 (* Terms that read the rows. *)
 Section First.
   Variables (A : arithmetic) (base : Z) (P : problem) (L : list flip) (first : stage Z) (X H : rows) (large : Z -> Z) (magnitudes : Z -> Z ->
-    option (list (Z * Z))).
+    option (list (Z * Z))) (plain : bool).
   Hypothesis PRECISION : (2 <= precision A)%Z.
   Hypothesis BASE : (0 <= base)%Z.
   Hypothesis ADDITIONS : additions P L (fun n d => negb (is_zero (X n d))).
   Hypothesis READ : reading A X H.
   Hypothesis UNITS : forall t, In t (steps first) -> read_units t = count P.
   Hypothesis NO_BIAS : forall m j, stage_bias first m j = 0%Z.
+  Hypothesis NO_PARTS : forall m j, bias_parts first m j = 0%Z.
+  Hypothesis PLAIN : plain = true -> forall n i, binary (H n i) = true.
   Hypothesis LARGE : forall m t e i, In t (steps first) -> In e (operator t m) -> In i (ids (read_units t)) -> 2 ^ base * Qabs (X (fst e) i) <= Int (large m).
 
   (* What weights k make of numbers g, without signs. *)
   Definition mass_of (m : Z) (g : Z -> Z -> Q) (k : reader Z -> Z -> Z) : Q :=
     sum (steps first) (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) * sum (ids (read_units t)) (fun i => g (fst e) i * Int (Z.abs (k t i))))).
   Hypothesis MAGNITUDES : forall width m b, magnitudes width m = Some b -> forall j, In j (ids width) ->
-    mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) <= Int (snd (at_unit width b j)).
+    mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight_size t i j) <= Int (snd (at_unit width b j)).
+
+  Lemma size_abs t i j : Z.abs (weight_size t i j) = weight_size t i j.
+  Proof. unfold weight_size, with_its_parts. lia. Qed.
+
+  Lemma mass_sizes m g k k' : (forall n i, 0 <= g n i) -> (forall t i, Z.abs (k t i) <= Z.abs (k' t i))%Z -> mass_of m g k <= mass_of m g k'.
+  Proof.
+    intros G K. apply sum_le. intros t _. apply sum_le. intros e _. rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
+    apply sum_le. intros i _. rewrite !(Qmult_comm (g _ _)). apply Qmult_le_compat_r; [rewrite <- Zle_Qle; apply K|apply G].
+  Qed.
 
   Lemma mass_le m g g' k : (forall t e i, In t (steps first) -> In e (operator t m) -> In i (ids (read_units t)) -> g (fst e) i <= g' (fst e) i) ->
     mass_of m g k <= mass_of m g' k.
@@ -209,7 +220,7 @@ Section First.
   Qed.
 
   Lemma receive_first_spec w width m r :
-    receive_first A base P (present (attributes P) (count P)) (may_get P (count P)) large magnitudes first (heaviest first width w) width m = Some r ->
+    receive_first A base P (present (attributes P) (count P)) (may_get P (count P)) large magnitudes plain first (heaviest first width w) width m = Some r ->
       receives first base m width (fun _ => H) (fun _ => X) r.
   Proof.
     intros R. unfold receive_first in R. destruct (magnitudes width m) as [b|] eqn:M; [|discriminate].
@@ -222,16 +233,16 @@ Section First.
       (X (fst e) i == 0 -> H (fst e) i == 0) /\ 2 ^ base * Qabs (H (fst e) i - X (fst e) i) <= x * (2 ^ base * Qabs (X (fst e) i)) + lost) as NEAR.
     { intros t e i It Ie Ii. apply (read_near A base BASE X H (fst e) i READ).
       eapply Qle_lt_trans; [exact (LARGE m t e i It Ie Ii)|rewrite <- Zlt_Qlt; exact F2]. }
-    assert (forall j, In j (ids width) -> lost * mass_of m (fun _ _ => 1) (fun t i => weight t i j) <= lost * Int factors) as LOST.
+    assert (forall j, In j (ids width) -> lost * mass_of m (fun _ _ => 1) (fun t i => weight_size t i j) <= lost * Int factors) as LOST.
     { intros j Ij. unfold lost, lost_read, factors. destruct (reads_exactly A) eqn:RE; [apply Qle_lteq; right; ring|]. fold (lost_read A base).
       rewrite !(Qmult_comm (2 ^ base * eta A)). apply Qmult_le_compat_r; [|unfold lost, lost_read in LN; rewrite RE in LN; exact LN].
       rewrite inject_Z_mult, sum_inject, <- sum_times. apply sum_le. intros t It. rewrite sum_inject, <- sum_times. apply sum_le. intros e _.
       rewrite <- (UNITS t It).
       rewrite (Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia].
-      rewrite inject_Z_mult, sum_inject, <- sum_times. apply sum_le. intros i Ii. rewrite Qmult_1_l, Qmult_1_r, <- Zle_Qle. unfold heaviest.
+      rewrite inject_Z_mult, sum_inject, <- sum_times. apply sum_le. intros i Ii. rewrite Qmult_1_l, Qmult_1_r, size_abs, <- Zle_Qle. unfold heaviest.
       etransitivity; [|apply (greatest_in (steps first) (2 ^ w) _ t It)]. etransitivity; [|apply (greatest_in (ids (read_units t)) 0 _ i Ii)].
-      apply (greatest_in (ids width) 0 (fun j => Z.abs (weight t i j)) j Ij). }
-    assert (forall j, In j (ids width) -> mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) (fun t i => weight t i j) <=
+      apply (greatest_in (ids width) 0 (fun j => weight_size t i j) j Ij). }
+    assert (forall j, In j (ids width) -> mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i)) (fun t i => weight_size t i j) <=
       Int (misread A base (snd (at_unit width b j)) factors)) as WRONG.
     { intros j Ij. eapply Qle_trans; [|apply (misread_spec A base PRECISION BASE)]. fold x lost.
       eapply Qle_trans; [apply (mass_le m _ (fun n i => x * (2 ^ base * Qabs (X n i)) + lost)); intros t e i It Ie Ii; apply (NEAR t e i It Ie Ii)|].
@@ -242,10 +253,15 @@ Section First.
     pose proof (misread_spec A base PRECISION BASE (large m) 1) as ML. fold x lost in ML. change (Int 1) with 1 in ML.
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited between].
     - exists (steps first). split; [apply Permutation_refl|]. assert (forall ts, (forall t, In t ts -> In t (steps first)) ->
-        Forall2 (fun t c => (Z.of_nat (length (filter (seen_by (fun _ => H) m t) (ids (read_units t)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
-        (map (fun t : reader Z => (seen_attributes P (present (attributes P) (count P)) (may_get P (count P)) (count P) (operator t m), Z.of_nat (length (operator t m)))) ts)) as C;
+        Forall2 (fun t c => (Z.of_nat (length (filter (seen_by (fun _ => H) m t) (ids (read_units t)))) <= inputs_seen c)%Z /\ row_length c = Z.of_nat (length (operator t m)) /\
+          (Z.of_nat (entry_error t m) + Z.of_nat (more_roundings t) + (if receives_bits (fun _ => H) m t then 0 else 1) <= roundings_read c)%Z) ts
+        (map (fun t : reader Z => {| inputs_seen := seen_attributes P (present (attributes P) (count P)) (may_get P (count P)) (count P) (operator t m);
+          row_length := Z.of_nat (length (operator t m)); roundings_read := Z.of_nat (entry_error t m) + Z.of_nat (more_roundings t) + (if plain then 0 else 1) |}) ts)) as C;
           [|exact (C _ (fun t It => It))].
-      induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It]. cbn [fst snd]. split; [|reflexivity].
+      induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It]. cbn [inputs_seen row_length roundings_read].
+      split; [|split; [reflexivity|]].
+      2: { destruct plain; [|destruct (receives_bits _ _ _); lia]. assert (receives_bits (fun _ => H) m t = true) as ->; [|lia].
+        unfold receives_bits. apply forallb_forall. intros e _. apply forallb_forall. intros i _. apply PLAIN. reflexivity. }
       rewrite (UNITS t (IN t (or_introl eq_refl))). etransitivity; [|apply (seen_attributes_spec P L _ _ _ ADDITIONS)]. apply inj_le. apply filter_mono. intros i Ii E. unfold seen_by in E.
       apply existsb_exists in E as (e & Ie & E). apply existsb_exists. exists e. split; [exact Ie|]. destruct (is_zero (X (fst e) i)) eqn:Z; [|reflexivity].
       apply is_zero_spec in Z. rewrite <- (UNITS t (IN t (or_introl eq_refl))) in Ii. apply (NEAR t e i (IN t (or_introl eq_refl)) Ie Ii) in Z. apply is_zero_spec in Z. rewrite Z in E. discriminate E.
@@ -256,23 +272,29 @@ Section First.
         setoid_replace (H (fst e) i) with (X (fst e) i + (H (fst e) i - X (fst e) i)) at 1 by ring. apply Qabs_triangle. }
       set (a := 2 ^ base * Qabs (X (fst e) i)) in *. set (d := 2 ^ base * Qabs (H (fst e) i - X (fst e) i)) in *. clearbody a d.
       assert (x * a <= x * Int (large m)) by (clear - LA PN; nra). clear - TR N LA ML H0. lra.
-    - intros j Ij. rewrite NO_BIAS. change (Int (Z.abs 0)) with 0. rewrite Qplus_0_l, inject_Z_plus. specialize (MG j Ij). specialize (WRONG j Ij).
-      assert (mass_of m (fun n i => 2 ^ base * Qabs (H n i)) (fun t i => weight t i j) <=
-        mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight t i j) + mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i))
-          (fun t i => weight t i j)) as TR.
+    - intros j Ij. unfold bias_size. rewrite NO_BIAS, NO_PARTS. change (Int (with_its_parts 0 0)) with 0. rewrite Qplus_0_l, inject_Z_plus. specialize (MG j Ij). specialize (WRONG j Ij).
+      rewrite (sum_eq (steps first) _ (fun t => sum (operator t m) (fun e => Int (Z.abs (snd e)) *
+        sum (ids (read_units t)) (fun i => 2 ^ base * Qabs (H (fst e) i) * Int (Z.abs (weight_size t i j))))))
+        by (intros t _; apply sum_eq; intros e _; apply Qmult_comp; [reflexivity|]; apply sum_eq; intros i _; rewrite size_abs; reflexivity).
+      assert (mass_of m (fun n i => 2 ^ base * Qabs (H n i)) (fun t i => weight_size t i j) <=
+        mass_of m (fun n i => 2 ^ base * Qabs (X n i)) (fun t i => weight_size t i j) + mass_of m (fun n i => 2 ^ base * Qabs (H n i - X n i))
+          (fun t i => weight_size t i j)) as TR.
       { unfold mass_of. rewrite <- sum_add. apply sum_le. intros t _. rewrite <- sum_add. apply sum_le. intros e _. rewrite <- Qmult_plus_distr_r.
         rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- sum_add.
         apply sum_le. intros i _. rewrite <- Qmult_plus_distr_l.
         apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- Qmult_plus_distr_r. apply Qmult_le_l; [exact B|].
         setoid_replace (H (fst e) i) with (X (fst e) i + (H (fst e) i - X (fst e) i)) at 1 by ring. apply Qabs_triangle. }
       unfold mass_of at 1 in TR. clear - MG WRONG TR. lra.
-    - split; [intros j Ij; eapply Qle_trans; [apply (signed_mass m (fun t i => weight t i j))|]; exact (WRONG j Ij)|].
+    - assert (forall n i, 0 <= 2 ^ base * Qabs (H n i - X n i)) as G0 by (intros n i; apply Qmult_le_0_compat; [apply Qlt_le_weak; exact B|apply Qabs_nonneg]).
+      split; [intros j Ij; eapply Qle_trans; [apply (signed_mass m (fun t i => weight t i j))|]; eapply Qle_trans; [|exact (WRONG j Ij)];
+        apply mass_sizes; [exact G0|intros t i; rewrite size_abs; apply its_parts_le]|].
       intros j other Ij Io. eapply Qle_trans; [apply (signed_mass m (fun t i => weight t i j - weight t i other)%Z)|]. rewrite inject_Z_plus.
       eapply Qle_trans; [|apply Qplus_le_compat; [exact (WRONG j Ij)|exact (WRONG other Io)]].
       unfold mass_of. rewrite <- sum_add. apply sum_le. intros t _. rewrite <- sum_add. apply sum_le. intros e _. rewrite <- Qmult_plus_distr_r.
       rewrite !(Qmult_comm (Int (Z.abs (snd e)))). apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite <- sum_add.
       apply sum_le. intros i _. rewrite <- Qmult_plus_distr_r, <- inject_Z_plus.
-      rewrite !(Qmult_comm (2 ^ base * _)). apply Qmult_le_compat_r; [rewrite <- Zle_Qle; lia|].
+      rewrite !(Qmult_comm (2 ^ base * _)). apply Qmult_le_compat_r; [rewrite <- Zle_Qle, !size_abs;
+        pose proof (its_parts_le (weight t i j) (parts_size t i j)); pose proof (its_parts_le (weight t i other) (parts_size t i other)); unfold weight_size; lia|].
       apply Qmult_le_0_compat; [apply Qlt_le_weak; exact B|apply Qabs_nonneg].
   Qed.
 End First.
@@ -304,12 +326,14 @@ Section Later.
     split; [|split; [|split; [|split]]]; cbn [counts largest added inherited between].
     - exists (steps l). split; [apply Permutation_refl|]. rewrite map_map. cbn [fst snd].
       assert (forall ts, (forall t, In t ts -> In t (steps l)) -> Forall2 (fun t c =>
-          (Z.of_nat (length (filter (seen_by h m t) (ids (read_units t)))) <= fst c)%Z /\ snd c = Z.of_nat (length (operator t m))) ts
-        (map (fun t : reader Z => (Z.of_nat (length (filter (fun i => existsb (fun p => negb (Z.eqb (fst (passed (snd p) i)) 0))
-            (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))) (ids (read_units t)))),
-          Z.of_nat (length (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))))) ts)) as C; [|exact (C _ (fun t It => It))].
+          (Z.of_nat (length (filter (seen_by h m t) (ids (read_units t)))) <= inputs_seen c)%Z /\ row_length c = Z.of_nat (length (operator t m)) /\
+          (Z.of_nat (entry_error t m) + Z.of_nat (more_roundings t) + (if receives_bits h m t then 0 else 1) <= roundings_read c)%Z) ts
+        (map (fun t : reader Z => {| inputs_seen := Z.of_nat (length (filter (fun i => existsb (fun p => negb (Z.eqb (fst (passed (snd p) i)) 0))
+            (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m))) (ids (read_units t))));
+          row_length := Z.of_nat (length (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m)));
+          roundings_read := Z.of_nat (entry_error t m) + Z.of_nat (more_roundings t) + 1 |}) ts)) as C; [|exact (C _ (fun t It => It))].
       induction ts as [|t ts IH]; intros IN; cbn [map]; constructor; [|apply IH; intros t' It; apply IN; right; exact It].
-      cbn [fst snd]. rewrite map_length. split; [|reflexivity]. apply inj_le, filter_mono. intros i Ii E. unfold seen_by in E. apply existsb_exists in E as (e & Ie & E).
+      cbn [inputs_seen row_length roundings_read]. rewrite map_length. split; [|split; [reflexivity|destruct (receives_bits _ _ _); lia]]. apply inj_le, filter_mono. intros i Ii E. unfold seen_by in E. apply existsb_exists in E as (e & Ie & E).
       pose proof (IN t (or_introl eq_refl)) as It.
       apply existsb_exists. exists (Z.abs (snd e), get (known (read_layer t)) (fst e)).
       split; [apply (in_map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e)))); exact Ie|]. cbn [snd].
@@ -325,10 +349,10 @@ Section Later.
     - intros j _. rewrite inject_Z_plus. apply Qplus_le_compat; [apply Qle_refl|]. unfold sums. rewrite map_map. cbn [fst snd]. rewrite zsum_map.
       cbn [fst snd]. rewrite sum_inject. apply sum_le. intros t It.
       rewrite zsum_combine_map. cbn [fst snd].
-      rewrite (regroup (ids (read_units t)) (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m)) (fun p i => fst (passed p i)) (fun i => Z.abs (weight t i j))).
+      rewrite (regroup (ids (read_units t)) (map (fun e => (Z.abs (snd e), get (known (read_layer t)) (fst e))) (operator t m)) (fun p i => fst (passed p i)) (fun i => weight_size t i j)).
       rewrite zsum_map, sum_inject. apply sum_le. intros e Ie. cbn [fst snd]. rewrite inject_Z_mult, (Qmult_comm (Int (Z.abs (snd e)))), (Qmult_comm (Int (Z.abs (snd e)))).
       apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. rewrite sum_inject. apply sum_le. intros i Ii. rewrite inject_Z_mult.
-      apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; lia]. exact (proj1 (KNOWN t e i It Ie (K t e It Ie) Ii)).
+      apply Qmult_le_compat_r; [|change 0 with (Int 0); rewrite <- Zle_Qle; unfold weight_size, with_its_parts; lia]. exact (proj1 (KNOWN t e i It Ie (K t e It Ie) Ii)).
     - split; [intros j _; apply (SUMMED (fun t i => weight t i j))|intros j other _ _; apply (SUMMED (fun t i => weight t i j - weight t i other)%Z)].
   Qed.
 End Later.
@@ -338,7 +362,7 @@ Lemma receives_same l s m width h y h' y' r : (forall t, In t (steps l) -> h (re
   receives l s m width h y r -> receives l s m width h' y' r.
 Proof.
   intros E (R1 & R2 & R3 & R4 & R5 & R6). split; [|split; [exact R2|split; [|split; [|split]]]].
-  - destruct R1 as (ts & PE & F). exists ts. split; [exact PE|]. apply (forall2_in _ _ _ _ F). intros t c It. unfold seen_by.
+  - destruct R1 as (ts & PE & F). exists ts. split; [exact PE|]. apply (forall2_in _ _ _ _ F). intros t c It. unfold seen_by, receives_bits.
     destruct (E t (Permutation_in _ PE It)) as [-> _]. auto.
   - intros t e i It Ie Ii. destruct (E t It) as [<- _]. exact (R3 t e i It Ie Ii).
   - intros j Ij. eapply Qle_trans; [|exact (R4 j Ij)]. apply Qplus_le_compat; [apply Qle_refl|]. apply sum_le. intros t It. destruct (E t It) as [-> _]. apply Qle_refl.
@@ -350,7 +374,7 @@ Qed.
 Lemma sum_scaled {B} (l : list B) c f g : (forall b, In b l -> f b == c * g b) -> sum l f == c * sum l g.
 Proof. intros H. rewrite <- sum_times. apply sum_eq. exact H. Qed.
 
-Lemma lifted_receives l s k m width h y r : (0 <= k)%Z -> (forall m j, stage_bias l m j = 0%Z) -> receives l s m width h y r ->
+Lemma lifted_receives l s k m width h y r : (0 <= k)%Z -> (forall m j, bias_size l m j = 0%Z) -> receives l s m width h y r ->
   (0 <= s)%Z -> receives l (s + k) m width h y (lifted (2 ^ k) r).
 Proof.
   intros K0 NB (R1 & R2 & R3 & R4 & R5 & R6) S0. pose proof (two_power_pos k) as PK.
@@ -361,7 +385,7 @@ Proof.
   split; [exact R1|]. split; [|split; [|split; [|split]]]; cbn [lifted largest added inherited between].
   - rewrite Z.pow_add_r, Z.mul_comm by lia. apply Z.mul_le_mono_nonneg_l; [apply Z.pow_nonneg; lia|exact R2].
   - intros t e i It Ie Ii. rewrite TK, <- Qmult_assoc. apply UP. exact (R3 t e i It Ie Ii).
-  - intros j Ij. specialize (R4 j Ij). rewrite NB in *. change (Int (Z.abs 0)) with 0 in *. rewrite Qplus_0_l in *. eapply Qle_trans; [|exact (UP _ _ R4)].
+  - intros j Ij. specialize (R4 j Ij). rewrite NB in *. change (Int 0) with 0 in *. rewrite Qplus_0_l in *. eapply Qle_trans; [|exact (UP _ _ R4)].
     apply Qle_lteq. right. apply sum_scaled. intros t _. apply sum_scaled. intros e _. 
     rewrite Qmult_assoc, (Qmult_comm (2 ^ k)), <- Qmult_assoc. apply Qmult_comp; [reflexivity|]. apply sum_scaled. intros i _. rewrite TK. ring.
   - intros j Ij. eapply Qle_trans; [|exact (UP _ _ (R5 j Ij))]. apply Qle_lteq. right. rewrite AK. apply Qabs_wd. apply sum_scaled. intros t _. apply sum_scaled. intros e _.
@@ -391,7 +415,7 @@ Proof.
   - intros t e i It Ie Ii. destruct (of_rows t) eqn:E.
     + eapply Qle_trans; [apply (R3 t e i); auto; apply filter_In; auto|rewrite <- Zle_Qle; lia].
     + eapply Qle_trans; [apply (L3 t e i); auto; apply filter_In; rewrite E; auto|rewrite <- Zle_Qle; lia].
-  - intros j Ij. specialize (R4 j Ij). specialize (L4 j Ij). change (Int (Z.abs 0)) with 0 in R4. rewrite inject_Z_plus, (sum_parts _ of_rows). clear - R4 L4. lra.
+  - intros j Ij. specialize (R4 j Ij). specialize (L4 j Ij). change (Int (bias_size (rows_part l) m j)) with 0 in R4. change (bias_size (later_part l) m j) with (bias_size l m j) in L4. rewrite inject_Z_plus, (sum_parts _ of_rows). clear - R4 L4. lra.
   - intros j Ij. rewrite inject_Z_plus, (sum_parts _ of_rows). eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; auto.
   - intros j other Ij Io. rewrite inject_Z_plus, (sum_parts _ of_rows). eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; auto.
 Qed.
@@ -401,5 +425,5 @@ Proof.
   intros E. assert (steps (later_part l) = steps l) as SL.
   { cbn [rows_part later_part steps] in *. induction (steps l) as [|t ts IH]; [reflexivity|]. cbn [filter] in *. destruct (of_rows t); [discriminate|].
     cbn [negb]. rewrite (IH E). reflexivity. }
-  unfold receives. rewrite SL. cbn [later_part stage_bias]. auto.
+  unfold receives, bias_size. rewrite SL. cbn [later_part stage_bias bias_parts]. auto.
 Qed.

@@ -48,18 +48,12 @@ Proof.
     rewrite inject_Z_opp in P1. apply abs_iff. lra.
 Qed.
 
-(* What an execution makes of unit j of node m in a layer, before relus. *)
-Definition computed (A : arithmetic) (M : nat -> rows) (l : stage Q) (m j : Z) (v : Q) : Prop :=
-  exists groups summands b, Permutation (concat groups) (steps l) /\ becomes A 1 (stage_bias l m j) b /\ Forall2 (adds A M m j) groups summands /\ summed A (b :: concat summands) v.
-
 Section Layers.
   Variables (A : arithmetic) (base : Z) (z : network Z) (s : shifts) (classes nodes : Z) (within : network Z -> Z -> Z -> option (list (Z * Z))).
   Variables (first_row : nat -> stage Z -> Z -> Z -> Z -> option received) (net : list (stage Z)) (qnet : list (stage Q)) (places : list place) (X : rows).
   (* What has been computed, and exact values, before and after relus. *)
   Variables (M E B : nat -> rows).
   Hypothesis PRECISION : (2 <= precision A)%Z.
-  Hypothesis ENTRIES : (1 <= entry_error A)%Z.
-  Hypothesis READING : (0 <= weight_error A)%Z.
   Hypothesis BASE : (0 <= base)%Z.
   Hypothesis SHIFTS : not_below_0 s = true.
   Hypothesis LAYERS : forall k l p, nth_error net k = Some l -> nth_error places k = Some p ->
@@ -77,35 +71,36 @@ Section Layers.
     Int (fst (at_unit width b (first_unit p + u))) <= 2 ^ shift_of base (skipn (layers_above p) s) * B k n u <= Int (snd (at_unit width b (first_unit p + u))).
   Hypothesis FIRST : forall k l p w m r, nth_error net k = Some l -> nth_error places k = Some p ->
     first_row k (rows_part l) (heaviest (rows_part l) (wide p) w) (wide p) m = Some r -> receives (rows_part l) base m (wide p) (fun _ => M O) (fun _ => X) r.
-  Hypothesis RUNS : forall k q, nth_error qnet k = Some q -> forall m j, exists v, computed A M q m j v /\ M (S k) m j == rectified (rectifies q j) v.
+  Hypothesis RUNS : forall k q, nth_error qnet k = Some q -> forall m j, exists v, adds_up A M q m j v /\ M (S k) m j == rectified (rectifies q j) v.
 
   Definition near (S : Q) (q : stage Q) (width m : Z) (exactly : Z -> Q) (x : received * (Z * Z)) : Prop :=
-    (forall j v, In j (ids width) -> computed A M q m j v -> Qabs (S * (v - exactly j)) <= Int (error_of A x j)) /\
-    (forall y other v v', In y (ids width) -> In other (ids width) -> computed A M q m y v -> computed A M q m other v' ->
+    (forall j v, In j (ids width) -> adds_up A M q m j v -> Qabs (S * (v - exactly j)) <= Int (error_of A x j)) /\
+    (forall y other v v', In y (ids width) -> In other (ids width) -> adds_up A M q m y v -> adds_up A M q m other v' ->
       Qabs (S * (v - exactly y) - S * (v' - exactly other)) <= Int (pair_error A x y other)).
 
   (* One layer, for the inputs that it has. *)
   Lemma layer_near (ql : stage Q) (l : stage Z) (a w : Z) (rest : shifts) (width m : Z) (exactly : Z -> Q) (r : option received) x :
     (0 <= a /\ 0 <= w /\ 0 <= shift_of base rest)%Z -> Forall2 (scaled_step (2 ^ a) (2 ^ w)) (steps ql) (steps l) ->
     (forall m j, Int (stage_bias l m j) == 2 ^ (shift_of base rest + a + w) * stage_bias ql m j) ->
+    same_readings (2 ^ (shift_of base rest + a + w)) ql l ->
     (forall j, In j (ids width) -> exactly j == stage_bias ql m j + sum (steps ql) (exact E m j)) ->
     (forall j r', In j (ids width) -> r = Some r' -> receives l (shift_of base rest) m width M E r') ->
     sums_of A l width (heaviest l width w) a (shift_of base rest + a + w) r m = Some x ->
     near (2 ^ (shift_of base rest + a + w)) ql width m exactly x.
   Proof.
-    intros SH TERMS BIAS EX REC' SUMS. unfold sums_of in SUMS. destruct r as [rm|]; [|discriminate].
+    intros SH TERMS BIAS UNITS EX REC' SUMS. unfold sums_of in SUMS. destruct r as [rm|]; [|discriminate].
     destruct (fits _ _ _ _ _ _ _) eqn:FI; [|discriminate]. injection SUMS as <-.
-    assert (forall j, In j (ids width) -> near (2 ^ (shift_of base rest + a + w)) ql width m exactly (rm, (roundings_of A rm, underflow A rm (scale_of l rm (heaviest l width w) a m)))) as ALL;
+    assert (forall j, In j (ids width) -> near (2 ^ (shift_of base rest + a + w)) ql width m exactly (rm, (roundings_of l m rm, underflow A rm (scale_of l rm (heaviest l width w) a m)))) as ALL;
       [|split; [intros j v Ij; exact (proj1 (ALL j Ij) j v Ij)|intros y other v v' Iy; exact (proj2 (ALL y Iy) y other v v' Iy)]].
     intros j0 Ij0. pose proof (REC' j0 rm Ij0 eq_refl) as REC. clear REC' j0 Ij0.
     set (sc := scale_of l rm (heaviest l width w) a m) in *. set (S := 2 ^ (shift_of base rest + a + w)).
-    assert (0 <= roundings_of A rm)%Z as RN by (pose proof (roundings_le A ql l a w (shift_of base rest) m width M E rm ENTRIES READING TERMS REC); lia).
-    pose proof (relative_spec A rm PRECISION) as RS. pose proof (underflow_spec A rm PRECISION sc) as US.
+    assert (0 <= roundings_of l m rm)%Z as RN by (pose proof (roundings_le ql l a w (shift_of base rest) m width M E rm TERMS UNITS REC); lia).
+    pose proof (fun magnitude => relative_spec A PRECISION (roundings_of l m rm) magnitude) as RS. pose proof (underflow_spec A rm PRECISION sc) as US.
     set (Mi := middle l (shift_of base rest) m M). set (N := middle l (shift_of base rest) m E).
-    assert (forall j v, In j (ids width) -> computed A M ql m j v -> let R := Int (roundings_of A rm) * u A in
+    assert (forall j v, In j (ids width) -> adds_up A M ql m j v -> let R := Int (roundings_of l m rm) * u A in
       Qabs (S * v - Mi j) <= (R + R * R) * Int (added rm j) + Int (underflow A rm sc)) as ROW.
-    { intros j v Ij (groups & summands & b & PE & Bb & FA & SU) R.
-      pose proof (computed_row A ql l a w (shift_of base rest) m width M E rm PRECISION ENTRIES READING SH TERMS BIAS REC FI j groups summands b v Ij PE Bb FA SU) as CR.
+    { intros j v Ij UP R.
+      pose proof (computed_row A ql l a w (shift_of base rest) m width M E rm PRECISION SH TERMS BIAS UNITS REC FI j v Ij UP) as CR.
       cbv zeta in CR. fold S sc R Mi in CR. clear - CR US. lra. }
     assert (forall j, In j (ids width) -> S * exactly j == N j) as EXACT
       by (intros j Ij; rewrite (EX j Ij); apply (middle_exact ql l a w (shift_of base rest) m TERMS BIAS E j)).
@@ -117,7 +112,7 @@ Section Layers.
       match goal with |- Int ?c * ?R + _ * (Int ?c * ?R') == _ => setoid_replace (Int c * R + (-1 # 1) * (Int c * R')) with (Int c * (R +
         (-1 # 1) * R')) by ring end.
       apply Qmult_comp; [reflexivity|]. rewrite <- sum_times, <- sum_add. apply sum_eq. intros i _. ring. }
-    destruct REC as (_ & _ & _ & _ & INH & BETWEEN). cbn [fst snd] in *. set (R := Int (roundings_of A rm) * u A) in *. clearbody N Mi. split.
+    destruct REC as (_ & _ & _ & _ & INH & BETWEEN). cbn [fst snd] in *. set (R := Int (roundings_of l m rm) * u A) in *. clearbody N Mi. split.
     - intros j v Ij C. specialize (ROW j v Ij C). cbv zeta in ROW. specialize (RS (added rm j) RN). cbv zeta in RS. fold R in RS.
       pose proof (INH j Ij) as IJ. rewrite <- MV in IJ. unfold error_of. cbn [fst snd]. rewrite !inject_Z_plus.
       setoid_replace (S * (v - exactly j)) with ((S * v - Mi j) + (Mi j - N j)) by (rewrite <- (EXACT j Ij); ring).
@@ -199,14 +194,14 @@ Section Layers.
     get (stage_sums A base s first_row k l p known) m = Some x ->
     exists qk, nth_error qnet k = Some qk /\ near (2 ^ shift_of base (skipn (layers_above p) s)) qk (wide p) m (B k m) x.
   Proof.
-    intros NL NP KN Im G. destruct (LAYERS k l p NL NP) as (qk & a & w & rest & ES & NQ & (ST & SR & SB) & VAL & RANGE & READS). exists qk. split; [exact NQ|].
+    intros NL NP KN Im G. destruct (LAYERS k l p NL NP) as (qk & a & w & rest & ES & NQ & (ST & SR & SB & SU) & VAL & RANGE & READS). exists qk. split; [exact NQ|].
     unfold stage_sums in G. pose proof (suffix_nonneg (S (layers_above p))) as S0. rewrite ES in G |- *. rewrite get_tabulate in G. cbn [shift_of].
     assert (skipn (S (layers_above p)) s = rest) as ER by (exact (proj1 (skipn_cons _ _ _ _ ES))). rewrite ER in S0.
     assert (0 <= a /\ 0 <= w)%Z as [A0 W0].
     { unfold not_below_0 in SHIFTS. rewrite forallb_forall in SHIFTS. specialize (SHIFTS (a, w)).
       assert (In (a, w) s) as I by (apply (nth_error_In s (layers_above p)); exact (proj2 (skipn_cons _ _ _ _ ES))). specialize (SHIFTS I).
       apply andb_prop in SHIFTS as [H1 H2]. apply Z.leb_le in H1, H2. auto. }
-    refine (layer_near qk l a w rest (wide p) m (B k m) _ x (conj A0 (conj W0 S0)) ST SB _ _ G).
+    refine (layer_near qk l a w rest (wide p) m (B k m) _ x (conj A0 (conj W0 S0)) ST SB SU _ _ G).
     - intros j Ij. exact (proj1 (VAL m j Im Ij)).
     - intros j r' Ij R. exact (received_right k l p qk a w rest known m r' j NL NP ES NQ KN Im Ij R).
   Qed.

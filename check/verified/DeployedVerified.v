@@ -32,12 +32,15 @@ Proof.
 Qed.
 
 (* The same of the layers that run, each where it stands. *)
-Definition integer_reader (a w : Z) (b z : reader Z) : Prop := integer_term a w b z /\ read_layer b = read_layer z /\ read_units b = read_units z.
+Definition integer_reader (a w : Z) (b z : reader Z) : Prop := integer_term a w b z /\ read_layer b = read_layer z /\ read_units b = read_units z /\
+  (forall m, entry_error b m = entry_error z m) /\ more_roundings b = more_roundings z /\ forall i j, to_integer w (parts_size b i j) = Some (parts_size z i j).
 Definition stage_at (base : Z) (s : shifts) (bits l : stage Z) : Prop :=
   match s with
   | (a, w) :: rest =>
       Forall2 (integer_reader a w) (steps bits) (steps l) /\ (forall j, rectifies bits j = rectifies l j) /\
-      (forall m j, to_integer (shift_of base rest + a + w) (stage_bias bits m j) = Some (stage_bias l m j))
+      (forall m j, to_integer (shift_of base rest + a + w) (stage_bias bits m j) = Some (stage_bias l m j)) /\
+      weight_error bits = weight_error l /\ (forall m, bias_error bits m = bias_error l m) /\ more_for_bias bits = more_for_bias l /\
+      forall m j, to_integer (shift_of base rest + a + w) (bias_parts bits m j) = Some (bias_parts l m j)
   | [] => False
   end.
 Fixpoint stages_at (base : Z) (s : shifts) (bits net : list (stage Z)) (places : list place) : Prop :=
@@ -47,8 +50,10 @@ Fixpoint stages_at (base : Z) (s : shifts) (bits net : list (stage Z)) (places :
   | _, _, _ => False
   end.
 Definition rational_stage (l : stage Z) : stage Q :=
-  {| steps := map (fun t : reader Z => {| read_layer := read_layer t; read_units := read_units t; passes := rational_term t |}) (steps l);
-     stage_bias := fun m j => float_value (stage_bias l m j); rectifies := rectifies l |}.
+  {| steps := map (fun t : reader Z => {| read_layer := read_layer t; read_units := read_units t; entry_error := entry_error t;
+       parts_size := fun i j => float_value (parts_size t i j); more_roundings := more_roundings t; passes := rational_term t |}) (steps l);
+     stage_bias := fun m j => float_value (stage_bias l m j); weight_error := weight_error l; bias_error := bias_error l; is_folded := is_folded l;
+     bias_parts := fun m j => float_value (bias_parts l m j); more_for_bias := more_for_bias l; rectifies := rectifies l |}.
 Definition rational_stages (net : list (stage Z)) : list (stage Q) := map rational_stage net.
 
 Lemma stages_scaled base s : forall bits net places, stages_at base s bits net places -> length bits = length net /\
@@ -58,8 +63,10 @@ Proof.
   induction bits as [|b bs IH]; intros [|l ls] [|p ps] H; try destruct H; [split; [reflexivity|intros [|k] ? ? N; discriminate N]|].
   destruct (IH ls ps H0) as [IL IN]. split; [cbn [length]; congruence|]. intros [|k] l' p' NL NP; [|exact (IN k l' p' NL NP)].
   injection NL as <-. injection NP as <-. exists (rational_stage b). split; [reflexivity|]. unfold stage_at in H. unfold scaled_stage.
-  destruct (skipn (layers_above p) s) as [|[a w] rest]; [exact H|]. destruct H as (T & R & B). split; [|split; [exact R|intros m j; apply to_integer_spec, B]].
-  cbn [rational_stage steps]. clear - T. induction T as [|t t' ts ts' ([To Tw] & L & U) T IHT]; cbn [map]; constructor; auto. split; [|split; [exact L|exact U]]. split.
+  destruct (skipn (layers_above p) s) as [|[a w] rest]; [exact H|]. destruct H as (T & R & B & U). split; [|split; [exact R|split; [intros m j; apply to_integer_spec, B|]]].
+  2: { destruct U as (U1 & U2 & U3 & U4). split; [exact U1|]. split; [exact U2|]. split; [exact U3|]. intros m j. apply to_integer_spec, U4. }
+  cbn [rational_stage steps]. clear - T. induction T as [|t t' ts ts' ([To Tw] & L & U & TE & TM & TP) T IHT]; cbn [map]; constructor; auto.
+  split; [|split; [exact L|split; [exact U|split; [exact TE|split; [exact TM|intros i j; apply to_integer_spec, TP]]]]]. split.
   - intros m. cbn [passes rational_term operator]. specialize (To m). induction To as [|e f es fs [E1 E2] To IHe]; cbn [map]; constructor; auto.
     split; [exact E1|]. cbn [snd]. apply to_integer_spec. assumption.
   - intros i j. cbn [passes rational_term weight]. apply to_integer_spec. apply Tw.
@@ -107,12 +114,11 @@ Section Judged.
 
   Lemma prepared_parts : exists qs, arithmetic_of d = A /\ node_range d = nodes /\ prepare (change z) classes = Some (exactly d) /\
     each_some (of_layer prepare change (count P0)) (combine (runs N) (places N)) = Some qs /\ fits_chain nodes (count P0) classes z s N = true /\
-    2 <= precision A /\ 1 <= entry_error A /\ 0 <= weight_error A /\ 0 <= base /\ not_below_0 s = true /\ errors d = table_of qs P0 root /\
+    2 <= precision A /\ 0 <= base /\ not_below_0 s = true /\ errors d = table_of qs P0 root /\
     errors_on d = (fun F => table_of qs (only P0 (after F)) (fun q => view_of q (only P (flipped (attributes P) F)))).
   Proof.
     unfold deployed_by in PREPARED. destruct (sane A base s && _) eqn:C; [|discriminate]. apply andb_prop in C as [C C5]. unfold sane in C. apply andb_prop in C as [C C3].
-    apply andb_prop in C as [C C4]. apply andb_prop in C as [C C6]. apply andb_prop in C as [C1 C2].
-    apply Z.leb_le in C1, C2, C4, C6. destruct (prepare (change z) classes) as [p|] eqn:HP; [|discriminate].
+    apply andb_prop in C as [C1 C2]. apply Z.leb_le in C1, C2. destruct (prepare (change z) classes) as [p|] eqn:HP; [|discriminate].
     destruct (each_some _ _) as [qs|] eqn:HQ; [|discriminate]. injection PREPARED as <-. exists qs. cbn [arithmetic_of node_range exactly errors errors_on].
     repeat (split; [first [reflexivity|assumption]|]). reflexivity.
   Qed.
@@ -150,13 +156,13 @@ Section Judged.
     additions P0' L (fun n i => negb (Z.eqb (V n i) 0)) ->
     prepare (change z) classes = Some (exactly d) -> each_some (of_layer prepare change (count P0)) (combine (runs N) (places N)) = Some qs ->
     fits_chain nodes (count P0) classes z s N = true ->
-    2 <= precision A -> 1 <= entry_error A -> 0 <= weight_error A -> 0 <= base -> not_below_0 s = true -> 0 <= t < nodes ->
+    2 <= precision A -> 0 <= base -> not_below_0 s = true -> 0 <= t < nodes ->
     get (table_of qs P0' (fun q => view_of q P')) t = Some x ->
     execution A (rational_stages running_bits) X W -> 0 <= y < classes -> 0 <= other < classes ->
     pair_error A x y other < zvalue (change z) (reading (flipped (attributes P) F)) t y - zvalue (change z) (reading (flipped (attributes P) F)) t other ->
       (W (length (rational_stages running_bits)) t other < W (length (rational_stages running_bits)) t y)%Q.
   Proof.
-    intros (_ & _ & SAME & READ & UNIT & _) (first & EN) CP CP0 AD EF ADD HP HQ FC PR ER WR BA NN Ht G EX Hy Ho M. pose proof (integers_at_scaled base s bits z INTEGERS) as SC.
+    intros (_ & _ & SAME & READ & UNIT & _) (first & EN) CP CP0 AD EF ADD HP HQ FC PR BA NN Ht G EX Hy Ho M. pose proof (integers_at_scaled base s bits z INTEGERS) as SC.
     pose proof (SOUND _ _ _ HP) as SO.
     assert (forall top net s' qn, z = top ++ net -> net <> [] -> scaled_at base s' qn net ->
       forall n i, (Int (zvalue (change net) (reading (flipped (attributes P) F)) n i) == 2 ^ shift_of base s' * preactivation qn X n i)%Q) as VALUE.
@@ -175,7 +181,7 @@ Section Judged.
     assert (length (rational_stages running_bits) = length (runs N)) as LQ by (unfold rational_stages; rewrite map_length; exact LB).
     apply (margin_near A base z s classes nodes (within_view change (view_of (exactly d) P'))
       (first_rows A base P0' (present (attributes P0') (count P0')) (may_get P0' (count P0')) change
-        (map (fun q => match q with Some q => Some (view_of q P') | None => None end) qs)) (runs N) (rational_stages running_bits) (places N) X W E B PR ER WR BA NN)
+        (map (fun q => match q with Some q => Some (view_of q P') | None => None end) qs)) (runs N) (rational_stages running_bits) (places N) X W E B PR BA NN)
       with (p := p) (x := x); auto.
     - intros k lk pk NL NPk. destruct (LV k lk pk NL NPk) as (qk & a & w & rest & E1 & E2 & E3 & E4 & E5 & E6). exists qk, a, w, rest.
       repeat (split; [assumption|]). intros t' It. specialize (E6 t' It). destruct (read_layer t'); [exact I|exact E6].
@@ -197,13 +203,16 @@ Section Judged.
       { intros n i. transitivity (Qabs (2 ^ base * X n i)); [rewrite Qabs_Qmult, (Qabs_pos (2 ^ base)) by (apply Qlt_le_weak; exact PB); reflexivity|].
         rewrite <- (READ n i). apply Qabs_pos. change 0%Q with (Int 0). rewrite <- Zle_Qle. apply UNIT. }
       rewrite CP0 in RF.
-      apply (receive_first_spec A base P0' L (rows_part lk) X (W O) (fun _ => 2 ^ base) (within_view change (view_of q P') (absolute (count P0) (rows_part lk))) PR BA) with (w := w);
-        [|exact READS| |reflexivity| | |rewrite CP0; exact RF].
+      apply (receive_first_spec A base P0' L (rows_part lk) X (W O) (fun _ => 2 ^ base) (within_view change (view_of q P') (absolute (count P0) (rows_part lk)))
+        (reads_exactly A && Z.eqb base 0) PR BA) with (w := w); [|exact READS| |reflexivity|reflexivity| | | |rewrite CP0; exact RF].
       + destruct ADD as (A1 & A2 & A3). split; [exact A1|]. split; [exact A2|]. intros n i N0. apply A3. apply negb_true_iff, Z.eqb_neq. intros E0.
         apply negb_true_iff in N0.
         assert (is_zero (X n i) = true); [|congruence]. apply is_zero_spec. apply (Qmult_inj_l _ _ (2 ^ base)); [intros C; rewrite C in PB; discriminate PB|].
         rewrite <- (READ n i), E0. ring.
       + intros t' It. cbn [rows_part steps] in It. apply filter_In in It as [It E0]. apply Nat.eqb_eq in E0. specialize (RU t' It). rewrite E0 in RU. rewrite CP0. exact RU.
+      + intros PL' n i. apply andb_prop in PL' as [RE B0]. apply Z.eqb_eq in B0. specialize (READS n i). rewrite RE in READS. pose proof (READ n i) as RX. pose proof (UNIT n i) as UV.
+        rewrite B0 in RX, UV. change (2 ^ 0) with 1 in UV. unfold binary. assert (W O n i == Int (V n i))%Q as E0 by (rewrite READS, RX; change (2 ^ 0)%Q with 1%Q; ring).
+        apply orb_true_iff. assert (V n i = 0 \/ V n i = 1) as [VV|VV] by lia; rewrite VV in E0; [left|right]; apply Qeq_bool_iff; exact E0.
       + intros _ t' e i _ _ _. rewrite SIZE, <- Zle_Qle. apply UNIT.
       + intros width'' m' b WI j Ij. pose proof (within_holds change _ (wide pk) P excluding reading q P' F' (absolute (count P0) (rows_part lk)) width'' m' b SQ CP AD
           (fun _ e => e) WI) as IV. rewrite EF in IV.
@@ -214,9 +223,8 @@ Section Judged.
         apply Qmult_comp; [reflexivity|]. rewrite sum_inject.
         assert (read_units t' = count P0) as ->.
         { cbn [rows_part steps] in It. apply filter_In in It as [It E0]. apply Nat.eqb_eq in E0. specialize (RU t' It). rewrite E0 in RU. exact RU. }
-        apply sum_eq. intros i _. rewrite inject_Z_mult, SIZE. reflexivity.
-    - intros k q NQ m j. destruct (RUNS k q NQ m j) as (groups & summands & b & v & R1 & R2 & R3 & R4 & R5). exists v. split; [|exact R5].
-      exists groups, summands, b. auto.
+        apply sum_eq. intros i _. rewrite inject_Z_mult, SIZE, size_abs. reflexivity.
+    - intros k q NQ m j. destruct (RUNS k q NQ m j) as (v & R1 & R2). exists v. auto.
     - intros l' j NL Ij. pose proof (last_nth _ _ _ RL) as NL'. rewrite NL in NL'. injection NL' as ->. rewrite forallb_forall in Q4. specialize (Q4 j Ij).
       apply negb_true_iff in Q4. exact Q4.
     - apply ids_in. lia.
@@ -247,7 +255,7 @@ Section Judged.
     | None => True
     end.
   Proof.
-    intros HL. destruct prepared_parts as (qs & HA & HN & HP & HQ & FC & PR & ER & WR & BA & NN & E1 & E2). pose proof (SOUND _ _ _ HP) as SO.
+    intros HL. destruct prepared_parts as (qs & HA & HN & HP & HQ & FC & PR & BA & NN & E1 & E2). pose proof (SOUND _ _ _ HP) as SO.
     pose proof (chain_ends FC) as EN.
     pose proof (all_lines_sound (change z) P classes excluding reading (exactly d) SO lines no_bounds whole (no_bounds_sound (change z) reading P) HL) as WS.
     assert (errors d = table_of qs P0 (fun q => view_of q P)) as E3 by (rewrite E1; apply root_is_view; assumption).
@@ -262,7 +270,7 @@ Section Judged.
       pose proof (tree_above_sound (change z) classes P excluding reading (exactly d) SO _ (snd e) P [] no_signs F whole _ eq_refl AD AP (fun _
         (e : False) => match e with end) (no_signs_obeyed (change z) _) (WS F AD) HT) as T.
       rewrite (margin_value (change z) classes P excluding reading (exactly d) SO) in T by (first [apply ids_in; lia|assumption]).
-      rewrite E3 in G. apply (margin_holds P F F V X W L P0 x t y other qs ST EN eq_refl eq_refl AD eq_refl ADD HP HQ FC PR ER WR BA NN Ht G EX); [lia|exact Ho|].
+      rewrite E3 in G. apply (margin_holds P F F V X W L P0 x t y other qs ST EN eq_refl eq_refl AD eq_refl ADD HP HQ FC PR BA NN Ht G EX); [lia|exact Ho|].
       nia.
     - destruct (_ && _) eqn:C; [|exact I]. apply andb_prop in C as [C HP']. apply andb_prop in C as [C HD]. apply andb_prop in C as [HF HR].
       apply is_admissible_spec in HF. apply negb_true_iff, Z.eqb_neq in HD.
@@ -276,7 +284,7 @@ Section Judged.
         exists X1, other. split; [exact MX|]. split; [exact Ho|]. split; [exact HD|]. intros W EX. unfold exceeds in X. rewrite HA in X.
         apply orb_prop in X as [X|X].
         * destruct (errors_at d (errors d) t) as [x|] eqn:G; [|discriminate]. apply Z.ltb_lt in X. apply AT in G as [Ht G]. rewrite E3 in G.
-          exact (margin_holds P F F V X1 W L P0 x t other y qs ST EN eq_refl eq_refl HF eq_refl ADD HP HQ FC PR ER WR BA NN Ht G EX Ho Hy X).
+          exact (margin_holds P F F V X1 W L P0 x t other y qs ST EN eq_refl eq_refl HF eq_refl ADD HP HQ FC PR BA NN Ht G EX Ho Hy X).
         * rewrite E2 in X. cbv beta in X. destruct (errors_at d _ t) as [x|] eqn:G; [|discriminate]. apply Z.ltb_lt in X.
           apply AT in G as [Ht G].
           apply (margin_holds (only P (flipped (attributes P) F)) [] F V X1 W [] (only P0 (after F)) x t other y qs ST EN eq_refl eq_refl

@@ -66,6 +66,14 @@ Proof. unfold nsum. rewrite map_app, list_sum_app. reflexivity. Qed.
 Lemma nsum_perm {B} (l r : list B) f : Permutation l r -> nsum l f = nsum r f.
 Proof. induction 1; rewrite ?nsum_cons; lia. Qed.
 
+Lemma nsum_one {B} (l : list B) f g b : In b l -> (forall c, In c l -> f c <= g c)%nat -> (nsum l f + g b <= nsum l g + f b)%nat.
+Proof.
+  induction l as [|c l IH]; intros I H; [destruct I|]. rewrite !nsum_cons. destruct I as [->|I].
+  - assert (nsum l f <= nsum l g)%nat; [|lia]. clear IH. induction l as [|d l IH]; [reflexivity|]. rewrite !nsum_cons.
+    pose proof (H d (or_intror (or_introl eq_refl))). assert (nsum l f <= nsum l g)%nat by (apply IH; intros e [->|I]; apply H; [left; reflexivity|right; right; exact I]). lia.
+  - pose proof (H c (or_introl eq_refl)). specialize (IH I (fun d J => H d (or_intror J))). lia.
+Qed.
+
 Lemma nsum_le {B} (l : list B) f g : (forall b, In b l -> f b <= g b)%nat -> (nsum l f <= nsum l g)%nat.
 Proof. induction l as [|b l IH]; intros H; [reflexivity|]. rewrite !nsum_cons. pose proof (H b (or_introl eq_refl)). specialize (IH (fun c I => H c (or_intror I))). lia. Qed.
 
@@ -134,10 +142,9 @@ End Leaves.
 Section Row.
   Variables (A : arithmetic) (l : stage Q) (h : nat -> Z -> Z -> Q) (m j : Z) (D : reader Q -> nat) (H W E : Q).
   Hypothesis PRECISION : (2 <= precision A)%Z.
-  Hypothesis ENTRIES : (0 <= entry_error A)%Z.
-  Hypothesis READING : (0 <= weight_error A)%Z.
-  Let tau := Z.to_nat (entry_error A).
-  Let sigma := Z.to_nat (weight_error A).
+  (* Terms all of whose inputs are 0 or 1, so that products with them are exact. *)
+  Variable plain : reader Q -> bool.
+  Let sigma := weight_error l.
   Notation pow := (pow A).
   Notation eta := (eta A).
   Notation limit := (inject_Z (2 ^ 127)).
@@ -147,13 +154,17 @@ Section Row.
   Definition exact (t : reader Q) : Q := sum (operator t m) (fun e => snd e * sum (ids (read_units t)) (fun i => h (read_layer t) (fst e) i * weight t i j)).
   Definition magnitude (t : reader Q) : Q := sum (operator t m) (fun e => Qabs (snd e) * sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * Qabs (weight t i j))).
   (* A term has at most so many summands. A product passes the additions of all of them, and those of the sum that is one of them: of inputs where
-     summands are entries, of entries where they are inputs. *)
+     summands are entries, of entries where they are inputs; the roundings of what is read; and one of its own, and another with what was added up. *)
   Definition counted (t : reader Q) : nat := Nat.max (D t) (row t).
-  Definition inner : nat := list_max (map (fun t => Nat.min (D t) (row t)) (steps l)).
+  Definition product (t : reader Q) : nat := if plain t then 0 else 1.
+  Definition inner_of (t : reader Q) : nat := match row t with O => 0 | S _ => Nat.min (D t) (row t) + entry_error t m + product t + (sigma + more_roundings t) end.
+  Definition inner : nat := list_max (map inner_of (steps l)).
   Definition cells (t : reader Q) : nat := ((D t + 1) * (row t + 1))%nat.
-  Definition roundings : nat := (nsum (steps l) counted + inner + tau + sigma + 1)%nat.
+  Definition roundings : nat := (nsum (steps l) counted + Nat.max inner (bias_error l m + more_for_bias l))%nat.
   Definition all_cells : Q := count_of (nsum (steps l) cells) + 1.
 
+  Hypothesis PLAIN : forall t e i, In t (steps l) -> plain t = true -> In e (operator t m) -> In i (ids (read_units t)) ->
+    h (read_layer t) (fst e) i == 0 \/ h (read_layer t) (fst e) i == 1.
   Hypothesis BOUNDS : 1 <= H /\ 1 <= W /\ 1 <= E.
   Hypothesis INPUTS : forall t e i, In t (steps l) -> In e (operator t m) -> In i (ids (read_units t)) -> Qabs (h (read_layer t) (fst e) i) <= H.
   Hypothesis WEIGHTS : forall t i, In t (steps l) -> In i (ids (read_units t)) -> Qabs (weight t i j) <= W.
@@ -162,10 +173,18 @@ Section Row.
   Hypothesis FEW : count_of roundings * u A <= 1 # 2.
   Hypothesis RANGE : 128 * (all_cells * (H * W * E) + Qabs (stage_bias l m j)) < limit.
 
-  Lemma inner_in t : In t (steps l) -> (Nat.min (D t) (row t) <= inner)%nat.
+  Lemma inner_in t : In t (steps l) -> (inner_of t <= inner)%nat.
   Proof.
-    intros I. pose proof (proj1 (list_max_le (map (fun t => Nat.min (D t) (row t)) (steps l)) inner) (le_n _)) as F. rewrite Forall_forall in F.
-    apply F. apply (in_map (fun t => Nat.min (D t) (row t))). exact I.
+    intros I. pose proof (proj1 (list_max_le (map inner_of (steps l)) inner) (le_n _)) as F. rewrite Forall_forall in F. apply F. apply in_map. exact I.
+  Qed.
+
+  (* A term of a group whose products pass most. *)
+  Lemma most_products group : group <> [] -> exists t, In t group /\ forall s, In s group -> (product s <= product t)%nat.
+  Proof.
+    intros N. destruct (in_dec Nat.eq_dec 1%nat (map product group)) as [I|O].
+    - apply in_map_iff in I as (t & P1 & I). exists t. split; [exact I|]. intros s _. rewrite P1. unfold product. destruct (plain s); lia.
+    - destruct group as [|t group]; [contradiction|]. exists t. split; [left; reflexivity|]. intros s I.
+      assert (product s <> 1%nat) as P by (intros P1; apply O; rewrite <- P1; apply in_map; exact I). unfold product in *. destruct (plain s); [lia|contradiction].
   Qed.
 
   Lemma scale_one : 1 <= H * W * E.
@@ -224,7 +243,13 @@ Section Row.
   Qed.
 
   (* A group of terms. *)
-  Lemma group_error group L N : adds A h m j group L -> (forall t, In t group -> In t (steps l)) ->
+  Lemma times_nothing inner' outer c x : times_sum A inner' outer [] c x -> x == 0.
+  Proof.
+    intros (products & tot & d & F & S & _ & Bx). inversion F; subst. pose proof (summed_nothing A _ _ S eq_refl) as T0.
+    assert (d * tot == 0) as Z0 by (rewrite T0; ring). apply Bx; [|exact Z0]. rewrite Z0. vm_compute. reflexivity.
+  Qed.
+
+  Lemma group_error group L N : adds A sigma h m j group L -> (forall t, In t group -> In t (steps l)) ->
     (nsum group counted <= nsum (steps l) counted)%nat -> (nsum group cells <= nsum (steps l) cells)%nat ->
     (N <= nsum (steps l) counted - nsum group counted + nonzero L)%nat ->
     let c := count_of (nsum group cells) * (H * W * E) * eta in
@@ -233,21 +258,33 @@ Section Row.
   Proof.
     intros (t & more & EG & SAME & CASE) IN LS LC LN c. destruct BOUNDS as (H1 & W1 & E1). pose proof (eta_small A PRECISION) as [ET1 ET2].
     pose proof scale_one as S1. pose proof (pow_one A PRECISION roundings) as PR1.
-    assert (Z.of_nat tau = entry_error A) as TAU by (apply Z2Nat.id; exact ENTRIES).
-    assert (Z.of_nat sigma = weight_error A) as SIG by (apply Z2Nat.id; exact READING).
+    assert (0 <= c) as C0.
+    { unfold c. pose proof (count_nonneg (nsum group cells)). assert (0 <= count_of (nsum group cells) * (H * W * E)) by (clear - H0 S1; nra). clear - H2 ET1. nra. }
+    (* An empty row has nothing to add. *)
+    destruct (Nat.eq_dec (row t) 0) as [R0|R1].
+    { assert (operator t m = []) as O by (apply length_zero_iff_nil; exact R0).
+      assert (forall s, In s group -> operator s m = []) as ALL by (intros s I; rewrite EG in I; destruct I as [<-|I]; [exact O|rewrite (proj1 (SAME s I)); exact O]).
+      assert (nonzero L = 0%nat) as NL.
+      { destruct CASE as [F|[_ F]]; [rewrite O in F; inversion F; reflexivity|]. rewrite O in F. cbn [map] in F. clear - F PRECISION.
+        induction F as [|i v is L T F IH]; [reflexivity|]. rewrite nonzero_cons, IH. apply times_nothing in T. apply is_zero_spec in T. rewrite T. reflexivity. }
+      destruct (total_none L NL) as [T0 M0].
+      assert (sum group exact == 0) as X0 by (rewrite <- (sum_zero group); apply sum_eq; intros s I; unfold exact; rewrite (ALL s I); reflexivity).
+      assert (sum group magnitude == 0) as Y0 by (rewrite <- (sum_zero group); apply sum_eq; intros s I; unfold magnitude; rewrite (ALL s I); reflexivity).
+      assert (Qabs (sum_of L - sum group exact) == 0) as Z0 by (rewrite T0, X0; reflexivity).
+      rewrite NL, Y0, M0, Z0. split; [lia|]. clear - C0 PR1. split; nra. }
     (* What both orders have in common, once the summands are known. *)
     assert (forall (B : Type) (xs : list B) ex si alive K d, Forall2 (fun x v => (alive x = false -> v == 0 /\ ex x == 0) /\ Qabs (ex x) <= si x /\
         Qabs (v - ex x) <= (pow K - 1) * si x + pow K * ((9 * count_of d + 1) * (H * W * E) * eta)) xs L ->
-      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group counted)%nat -> K = (d + tau + sigma + 1)%nat ->
-      (length (filter alive xs) + d <= nsum group counted + inner)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
+      sum xs ex == sum group exact -> sum xs si == sum group magnitude -> (length (filter alive xs) <= nsum group counted)%nat ->
+      (length (filter alive xs) + K <= nsum group counted + inner)%nat -> ((9 * d + 1) * length (filter alive xs) <= 10 * nsum group cells)%nat ->
       (nonzero L <= nsum group counted)%nat /\ mass L <= pow roundings * (sum group magnitude + 10 * c) /\
       (pow N - 1) * mass L + Qabs (sum_of L - sum group exact) <= (pow roundings - 1) * sum group magnitude + pow roundings * (10 * c)) as COMMON.
-    { intros B xs ex si alive K d F EX SI LD -> LIVE CELLS.
+    { intros B xs ex si alive K d F EX SI LD LIVE CELLS.
       assert (0 <= (9 * count_of d + 1) * (H * W * E) * eta) as K0.
       { pose proof (count_nonneg d). assert (0 <= (9 * count_of d + 1) * (H * W * E)) by (clear - H0 S1; nra). clear - H2 ET1. nra. }
       pose proof (nonzero_length L) as NL0.
-      assert (nonzero L <= length (filter alive xs))%nat as NL by exact (proj1 (leaves A PRECISION xs L ex si alive (d + tau + sigma + 1) _ 0 (d + tau + sigma + 1) K0 (le_n _) F)).
-      destruct (leaves A PRECISION xs L ex si alive (d + tau + sigma + 1) _ N roundings K0 ltac:(unfold roundings; lia) F) as (_ & L2 & L3). cbv zeta in *.
+      assert (nonzero L <= length (filter alive xs))%nat as NL by exact (proj1 (leaves A PRECISION xs L ex si alive K _ 0 K K0 (le_n _) F)).
+      destruct (leaves A PRECISION xs L ex si alive K _ N roundings K0 ltac:(unfold roundings; lia) F) as (_ & L2 & L3). cbv zeta in *.
       rewrite EX, SI in *. set (live := length (filter alive xs)) in *.
       assert ((9 * count_of d + 1) * (H * W * E) * eta * count_of live <= 10 * c) as KL.
       { unfold c. assert (count_of ((9 * d + 1) * live) <= count_of (10 * nsum group cells)) as CC by (apply count_le; exact CELLS).
@@ -264,20 +301,29 @@ Section Row.
     - (* Weights first. *)
       set (pairs := fun e : Z * Q => flat_map (fun s => map (fun i => (h (read_layer s) (fst e) i, weight s i j)) (ids (read_units s))) group).
       assert (forall s, In s group -> operator s m = operator t m) as SAME' by (intros s I; rewrite EG in I; destruct I as [<-|I]; [reflexivity|apply SAME; exact I]).
+      assert (forall s, In s group -> entry_error s m = entry_error t m) as UNITS by (intros s I; rewrite EG in I; destruct I as [<-|I]; [reflexivity|apply SAME; exact I]).
       assert (forall s, In s group -> row s = row t) as ROWS by (intros s I; unfold row; rewrite (SAME' s I); reflexivity).
       assert (In t group) as It by (rewrite EG; left; reflexivity).
-      apply (COMMON _ (operator t m) (fun e => snd e * sum_of (dot (pairs e))) (fun e => Qabs (snd e) * mass (dot (pairs e))) (fun _ => true) (nsum group D + tau + sigma + 1)%nat (nsum group D)).
-      + apply (forall2_in _ _ _ _ F). intros e v Ie T. rewrite <- TAU, <- SIG in T. fold (pairs e) in T.
+      destruct (most_products group ltac:(rewrite EG; discriminate)) as (most & Im & MOST).
+      assert (row t + (nsum group D + (product most + sigma) + entry_error t m) <= nsum group counted + inner)%nat as ROOM.
+      { pose proof (nsum_one group D counted most Im (fun s _ => Nat.le_max_l _ _)) as O. pose proof (inner_in most (IN most Im)) as I. unfold inner_of in I. unfold counted in O at 1.
+        rewrite (ROWS most Im), (UNITS most Im) in *. destruct (row t); [contradiction|]. lia. }
+      apply (COMMON _ (operator t m) (fun e => snd e * sum_of (dot (pairs e))) (fun e => Qabs (snd e) * mass (dot (pairs e))) (fun _ => true)
+        (nsum group D + (product most + sigma) + entry_error t m)%nat (nsum group D)).
+      + apply (forall2_in _ _ _ _ F). intros e v Ie T. fold (pairs e) in T.
         assert (nonzero (map fst (pairs e)) <= nsum group D)%nat as NZ.
         { unfold pairs. rewrite flat_map_concat_map, concat_map, map_map, <- flat_map_concat_map, nonzero_flat_map. apply nsum_le. intros s I.
           rewrite map_map. cbn [fst]. etransitivity; [|apply (SEEN s (IN s I))]. apply nonzero_filter. intros i _ NS. apply (seen_not s); [|exact NS]. rewrite (SAME' s I). exact Ie. }
-        destruct (times_sum_error A PRECISION sigma tau (nsum group D) H W E (pairs e) (snd e) v T NZ H1 W1 E1) as (_ & _ & T3).
+        destruct (times_sum_error A PRECISION sigma (entry_error t m) (product most) (nsum group D) H W E (pairs e) (snd e) v T NZ H1 W1 E1) as (_ & _ & T3).
         * intros p Ip. apply in_flat_map in Ip as (s & I & Ip). apply in_map_iff in Ip as (i & <- & Ii). cbn [fst snd].
           split; [apply (INPUTS s); [apply IN; exact I|rewrite (SAME' s I); exact Ie|exact Ii]|apply WEIGHTS; [apply IN; exact I|exact Ii]].
+        * intros PZ p Ip. apply in_flat_map in Ip as (s & I & Ip). apply in_map_iff in Ip as (i & <- & Ii). cbn [fst].
+          apply (PLAIN s); [apply IN; exact I| |rewrite (SAME' s I); exact Ie|exact Ii]. specialize (MOST s I). rewrite PZ in MOST. unfold product in MOST.
+          destruct (plain s); [reflexivity|lia].
         * apply (OPERATORS t); [apply IN; exact It|exact Ie].
-        * apply few. assert (nsum group D <= nsum group counted)%nat by (apply nsum_le; unfold counted; lia). unfold roundings. lia.
+        * apply few. unfold roundings. lia.
         * apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le. etransitivity; [|exact LC]. apply nsum_le. intros s _. unfold cells. nia.
-        * replace (nsum group D + sigma + S tau)%nat with (nsum group D + tau + sigma + 1)%nat in T3 by lia. split; [discriminate|]. split; [|exact T3].
+        * split; [discriminate|]. split; [|exact T3].
           rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs e))). pose proof (Qabs_nonneg (snd e)). clear - H0 H2. nra.
       + transitivity (sum group (fun s => sum (operator t m) (fun e => snd e * sum (ids (read_units s)) (fun i => h (read_layer s) (fst e) i * weight s i j)))).
         * rewrite sum_swap. apply sum_eq. intros e _. rewrite sum_times. apply Qmult_comp; [reflexivity|]. unfold dot. rewrite total_map. unfold pairs. rewrite sum_flat_map.
@@ -288,9 +334,7 @@ Section Row.
           apply sum_eq. intros s _. rewrite sum_map. apply sum_eq. intros i _. cbn [fst snd]. apply Qabs_Qmult.
         * apply sum_eq. intros s I. unfold magnitude. rewrite (SAME' s I). reflexivity.
       + rewrite filter_all. fold (row t). rewrite EG, nsum_cons. unfold counted at 1. lia.
-      + reflexivity.
-      + rewrite filter_all. fold (row t). rewrite EG, !nsum_cons. unfold counted at 1. assert (nsum more D <= nsum more counted)%nat by (apply nsum_le; unfold counted; lia).
-        pose proof (inner_in t (IN t It)). lia.
+      + rewrite filter_all. fold (row t). exact ROOM.
       + rewrite filter_all. fold (row t).
         assert (forall G, (forall s, In s G -> row s = row t) -> nsum G D * row t + length G * row t <= nsum G cells)%nat as X.
         { induction G as [|s G IH]; intros HG; [reflexivity|]. rewrite !nsum_cons. cbn [length]. specialize (IH (fun s' I => HG s' (or_intror I))). unfold cells at 1. rewrite (HG s (or_introl eq_refl)). nia. }
@@ -302,16 +346,20 @@ Section Row.
         - pose proof (nonzero_filter (operator t m) (fun e => h (read_layer t) (fst e) i) (fun _ => false)) as X. assert (filter (fun _ : Z * Q => false) (operator t m) = []) as Z by (clear; induction (operator t m); auto).
           rewrite Z in X. cbn [length] in X. specialize (X (fun e Ie _ => seen_not t e i Ie NS)). lia.
         - unfold dot. rewrite map_map. cbn [fst snd]. rewrite total_map. rewrite <- (sum_zero (operator t m)). apply sum_eq. intros e Ie. rewrite (seen_not t e i Ie NS). ring. }
-      apply (COMMON _ (ids (read_units t)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t) (row t + tau + sigma + 1)%nat (row t)).
-      + apply (forall2_in _ _ _ _ F). intros i v Ii T. rewrite <- TAU, <- SIG in T. fold (pairs i) in T.
+      apply (COMMON _ (ids (read_units t)) (fun i => weight t i j * sum_of (dot (pairs i))) (fun i => Qabs (weight t i j) * mass (dot (pairs i))) (seen t)
+        (row t + (product t + entry_error t m) + sigma)%nat (row t)).
+      + apply (forall2_in _ _ _ _ F). intros i v Ii T. fold (pairs i) in T.
         assert (nonzero (map fst (pairs i)) <= row t)%nat as NZ by (etransitivity; [apply nonzero_length|]; unfold pairs; rewrite !map_length; reflexivity).
-        destruct (times_sum_error A PRECISION tau sigma (row t) H E W (pairs i) (weight t i j) v T NZ H1 E1 W1) as (T1 & _ & T3).
+        destruct (times_sum_error A PRECISION (entry_error t m) sigma (product t) (row t) H E W (pairs i) (weight t i j) v T NZ H1 E1 W1) as (T1 & _ & T3).
         * intros p Ip. apply in_map_iff in Ip as (e & <- & Ie). cbn [fst snd]. split; [apply (INPUTS t); assumption|apply (OPERATORS t); assumption].
+        * intros PZ p Ip. apply in_map_iff in Ip as (e & <- & Ie). cbn [fst]. apply (PLAIN t); [exact It| |exact Ie|exact Ii].
+          unfold product in PZ. destruct (plain t); [reflexivity|discriminate PZ].
         * apply WEIGHTS; assumption.
-        * apply few. unfold roundings. rewrite nsum_cons in LS. unfold counted at 1 in LS. lia.
+        * apply few. pose proof (inner_in t It) as I. unfold inner_of in I. unfold roundings. rewrite nsum_cons in LS. unfold counted at 1 in LS.
+          destruct (row t); [contradiction|]. lia.
         * setoid_replace (H * E * W) with (H * W * E) by ring. apply range_of. unfold all_cells. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le.
           etransitivity; [|exact LC]. rewrite nsum_cons. unfold cells at 1. nia.
-        * replace (row t + tau + S sigma)%nat with (row t + tau + sigma + 1)%nat in T3 by lia. split; [|split].
+        * split; [|split].
           -- intros NS. destruct (DEAD i NS) as [D1 D2]. split; [exact (T1 D1)|]. rewrite D2. ring.
           -- rewrite Qabs_Qmult. pose proof (total_mass (dot (pairs i))). pose proof (Qabs_nonneg (weight t i j)). clear - H0 H2. nra.
           -- setoid_replace (H * W * E) with (H * E * W) by ring. exact T3.
@@ -324,12 +372,11 @@ Section Row.
         * apply sum_eq. intros i _. unfold pairs, dot. rewrite map_map. cbn [fst snd]. rewrite mass_map, <- sum_times. apply sum_eq. intros e _. rewrite Qabs_Qmult. ring.
         * rewrite sum_swap. apply sum_eq. intros e _. apply sum_times.
       + rewrite nsum_cons. unfold counted at 1. pose proof (SEEN t It). lia.
-      + lia.
-      + rewrite nsum_cons. unfold counted at 1. pose proof (SEEN t It). pose proof (inner_in t It). lia.
+      + rewrite nsum_cons. unfold counted at 1. pose proof (SEEN t It). pose proof (inner_in t It) as I. unfold inner_of in I. destruct (row t); [contradiction|]. lia.
       + rewrite nsum_cons. unfold cells at 1. pose proof (SEEN t It). nia.
   Qed.
 
-  Lemma groups_error groups summands : Forall2 (adds A h m j) groups summands -> (forall t, In t (concat groups) -> In t (steps l)) ->
+  Lemma groups_error groups summands : Forall2 (adds A sigma h m j) groups summands -> (forall t, In t (concat groups) -> In t (steps l)) ->
     (nsum (concat groups) counted <= nsum (steps l) counted)%nat -> (nsum (concat groups) cells <= nsum (steps l) cells)%nat ->
     let c := count_of (nsum (concat groups) cells) * (H * W * E) * eta in
     (nonzero (concat summands) <= nsum (concat groups) counted)%nat /\ mass (concat summands) <= pow roundings * (sum (concat groups) magnitude + 10 * c) /\
@@ -352,8 +399,8 @@ Section Row.
   Qed.
 
   (* The last word about an entry: `roundings` times the unit roundoff, and a little more, of the magnitudes that are summed. *)
-  Theorem row_error groups summands b z : Permutation (concat groups) (steps l) -> becomes A 1 (stage_bias l m j) b ->
-    Forall2 (adds A h m j) groups summands -> summed A (b :: concat summands) z ->
+  Theorem row_error groups summands b z : Permutation (concat groups) (steps l) -> becomes A (bias_error l m) (stage_bias l m j) b ->
+    Forall2 (adds A sigma h m j) groups summands -> summed A (b :: concat summands) z ->
     let x := count_of roundings * u A in
     Qabs (z - (stage_bias l m j + sum (steps l) exact)) <= (x + x * x) * (sum (steps l) magnitude + Qabs (stage_bias l m j)) + 24 * (all_cells * (H * W * E) * eta).
   Proof.
@@ -370,15 +417,21 @@ Section Row.
     assert (0 <= sum (steps l) magnitude) as SN by (apply sum_nonneg; intros t _; apply size_nonneg).
     assert (Qabs (stage_bias l m j) < limit) as Lb.
     { eapply Qle_lt_trans; [|exact RANGE]. set (w := H * W * E) in *. assert (0 <= all_cells * w) by (clear - C1 S1; nra). clear - H0 B0. lra. }
-    destruct (becomes_iff A _ _ _ Lb Bb) as [_ Db]. change (inject_Z 1) with 1 in Db. rewrite Qmult_1_l in Db.
+    destruct (becomes_iff A _ _ _ Lb Bb) as [_ Db]. set (beta' := bias_error l m) in *.
+    assert (count_of beta' * u A <= 1) as BU.
+    { pose proof (few beta' ltac:(unfold roundings, beta'; lia)) as FB. clear - FB. lra. }
+    pose proof (pow_units A PRECISION beta') as PB'. pose proof (count_nonneg beta') as CB.
     set (beta := Qabs (stage_bias l m j)) in *.
-    assert (Qabs b <= (1 + u A) * beta + eta) as Sb.
+    assert (Qabs b <= (1 + count_of beta' * u A) * beta + eta) as Sb.
     { setoid_replace b with ((b - stage_bias l m j) + stage_bias l m j) by ring. eapply Qle_trans; [apply Qabs_triangle|]. fold beta. clear - Db. lra. }
     set (T := sum (steps l) magnitude) in *. set (Y := sum (steps l) exact) in *.
     assert (count_of N' <= all_cells) as CN.
     { unfold N', all_cells. rewrite count_plus. apply Qplus_le_compat; [|apply Qle_refl]. apply count_le, nsum_le. intros t _. unfold counted, cells. apply Nat.max_lub; nia. }
     assert (pow roundings <= 2) as P2 by (apply (pow_two A PRECISION), few; lia).
-    assert (pow N' <= 2) as PN2 by (eapply Qle_trans; [apply (pow_mono A PRECISION N' roundings); unfold N', roundings; lia|exact P2]).
+    assert (pow N' <= 5 # 2) as PN2.
+    { unfold N'. rewrite Nat.add_comm. cbn [Nat.add Roundings.pow].
+      pose proof (pow_mono A PRECISION (nsum (steps l) counted) roundings ltac:(unfold roundings; lia)) as PS. pose proof (pow_one A PRECISION (nsum (steps l) counted)) as PS1.
+      clear - PS PS1 P2 U1 U2. nra. }
     pose proof (pow_one A PRECISION N') as PN1. pose proof (pow_one A PRECISION roundings) as PR1. pose proof (pow_one A PRECISION N) as PM1.
     set (c := count_of (nsum (steps l) cells) * (H * W * E)) in *. assert (0 <= c) as C0 by (unfold c; pose proof (count_nonneg (nsum (steps l) cells)); clear - H0 S1; nra).
     assert (c + H * W * E == all_cells * (H * W * E)) as CW by (unfold c, all_cells; ring).
@@ -389,20 +442,21 @@ Section Row.
     assert (all_cells * eta <= aw) as CE by (unfold aw; assert (eta <= w) by (clear - ET2 S1; lra); clear - H0 C1; nra).
     assert (count_of N' * eta <= aw) as NE by (clear - CN CE ET1; nra).
     assert (mass (b :: concat summands) + count_of N' * eta <= 2 * beta + 24 * aw) as MN.
-    { rewrite mass_cons. assert (u A * beta <= beta) as J1 by (clear - U2 B0; nra). assert (1 <= aw) as J2 by (unfold aw; clear - C1 S1; nra). clear - Sb M22 NE J1 J2 CW ET2 S1 C0. lra. }
+    { rewrite mass_cons. assert (count_of beta' * u A * beta <= beta) as J1 by (clear - BU B0; nra). assert (1 <= aw) as J2 by (unfold aw; clear - C1 S1; nra). clear - Sb M22 NE J1 J2 CW ET2 S1 C0. lra. }
     assert (pow N' * (mass (b :: concat summands) + count_of N' * eta) < limit) as RS.
     { eapply Qle_lt_trans; [|exact RANGE]. pose proof (mass_nonneg (b :: concat summands)) as J1. pose proof (count_nonneg N') as J2.
       assert (0 <= mass (b :: concat summands) + count_of N' * eta) as J3 by (clear - J1 J2 ET1; nra).
       assert (1 <= aw) as J4 by (unfold aw; clear - C1 S1; nra). set (v := mass (b :: concat summands) + count_of N' * eta) in *.
-      assert (pow N' * v <= 2 * (2 * beta + 24 * aw)) as J5 by (clear - PN2 PN1 MN J3; nra). clear - J5 J4 B0. fold beta. lra. }
+      assert (pow N' * v <= (5 # 2) * (2 * beta + 24 * aw)) as J5 by (clear - PN2 PN1 MN J3; nra). clear - J5 J4 B0. fold beta. lra. }
     pose proof (summed_error A PRECISION N' (mass (b :: concat summands)) (b :: concat summands) z RS S NZ (Qle_refl _)) as SE. fold N in SE.
     rewrite mass_cons, total_cons in SE.
     assert (Qabs (z - (stage_bias l m j + Y)) <= Qabs (z - (b + sum_of (concat summands))) + (Qabs (b - stage_bias l m j) + Qabs (sum_of (concat summands) - Y))) as TR.
     { setoid_replace (z - (stage_bias l m j + Y)) with ((z - (b + sum_of (concat summands))) + ((b - stage_bias l m j) + (sum_of (concat summands) - Y))) by ring.
       eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; [apply Qle_refl|apply Qabs_triangle]. }
-    assert (pow N * (1 + u A) <= pow roundings) as PNU.
-    { eapply Qle_trans; [|apply (pow_mono A PRECISION (Datatypes.S N) roundings); unfold roundings; lia]. cbn [Roundings.pow]. clear. lra. }
-    assert (pow N <= 2) as PM2 by (clear - PNU P2 U1 PM1; nra).
+    assert (N <= nsum (steps l) counted)%nat as NC by lia.
+    assert (pow N * (1 + count_of beta' * u A) <= pow roundings) as PNU.
+    { eapply Qle_trans; [|apply (pow_mono A PRECISION (N + beta') roundings); unfold roundings, beta'; lia]. rewrite (pow_add A). clear - PB' PM1. nra. }
+    assert (pow N <= 2) as PM2 by (eapply Qle_trans; [apply (pow_mono A PRECISION N roundings); unfold roundings; lia|exact P2]).
     assert (count_of N * eta <= aw) as NE2 by (eapply Qle_trans; [|exact NE]; assert (count_of N <= count_of N') as J1 by (apply count_le; unfold N', N; lia); clear - J1 ET1; nra).
     assert (count_of N * eta <= aw * eta) as NE3.
     { assert (count_of N <= all_cells) as J1 by (eapply Qle_trans; [|exact CN]; apply count_le; unfold N', N; lia). assert (all_cells <= aw) as J2 by (unfold aw; clear - C1 S1; nra). clear - J1 J2 ET1. nra. }
@@ -410,8 +464,8 @@ Section Row.
     { pose proof (pow_bound A PRECISION roundings) as PB. fold x in PB. assert (x <= 1 # 2) as X1 by (apply few; lia). assert (pow roundings <= 1 + x + x * x) as X2 by (apply PB; lra). clear - X2. lra. }
     assert (eta <= aw * eta) as EA by (assert (1 <= aw) by (unfold aw; clear - C1 S1; nra); clear - H0 ET1; nra).
     set (R := pow roundings) in *. set (P := pow N) in *. clearbody R P.
-    assert ((P - 1) * Qabs b <= (P - 1) * ((1 + u A) * beta + eta)) as Q1 by (clear - Sb PM1; nra).
-    assert (P * (1 + u A) * beta <= R * beta) as Q2 by (clear - PNU B0; nra).
+    assert ((P - 1) * Qabs b <= (P - 1) * ((1 + count_of beta' * u A) * beta + eta)) as Q1 by (clear - Sb PM1; nra).
+    assert (P * (1 + count_of beta' * u A) * beta <= R * beta) as Q2 by (clear - PNU B0; nra).
     assert (P * eta <= 2 * (aw * eta)) as Q3 by (clear - PM2 PM1 EA ET1; nra).
     assert (P * (count_of N * eta) <= 2 * (aw * eta)) as Q4.
     { pose proof (count_nonneg N) as J1. assert (0 <= count_of N * eta) as J2 by (clear - J1 ET1; nra). clear - PM2 PM1 NE3 J2. nra. }
@@ -421,3 +475,67 @@ Section Row.
     clear - SE TR Db G3 Q1 Q2 Q3 Q4 Q5 Q6. lra.
   Qed.
 End Row.
+
+(* An entry that an execution adds up, whether its layer is folded or not: sizes of numbers with their parts. *)
+Definition adds_up (A : arithmetic) (h : nat -> rows) (l : stage Q) (m j : Z) (z : Q) : Prop :=
+  if is_folded l then folded_sum A h l m j z else exists groups summands b, Permutation (concat groups) (steps l) /\ becomes A (bias_error l m) (stage_bias l m j) b /\
+    Forall2 (adds A (weight_error l) h m j) groups summands /\ summed A (b :: concat summands) z.
+
+Lemma with_parts_le x p : Qabs x <= with_parts x p.
+Proof. apply Q.le_max_l. Qed.
+
+Section Sized.
+  Variables (A : arithmetic) (l : stage Q) (h : nat -> rows) (m j : Z) (H W E : Q).
+  Hypothesis PRECISION : (2 <= precision A)%Z.
+  Definition plainly (t : reader Q) : bool := forallb (fun e => forallb (fun i => Qeq_bool (h (read_layer t) (fst e) i) 0 || Qeq_bool (h (read_layer t) (fst e) i) 1)
+    (ids (read_units t))) (operator t m).
+  Definition live (t : reader Q) : nat := length (filter (seen h m t) (ids (read_units t))).
+  Definition sized (t : reader Q) : Q := sum (operator t m) (fun e => Qabs (snd e) *
+    sum (ids (read_units t)) (fun i => Qabs (h (read_layer t) (fst e) i) * with_parts (weight t i j) (parts_size t i j))).
+  Let n := roundings l m live plainly.
+  Let b := with_parts (stage_bias l m j) (bias_parts l m j).
+  Hypothesis BOUNDS : 1 <= H /\ 1 <= W /\ 1 <= E.
+  Hypothesis INPUTS : forall t e i, In t (steps l) -> In e (operator t m) -> In i (ids (read_units t)) -> Qabs (h (read_layer t) (fst e) i) <= H.
+  Hypothesis WEIGHTS : forall t i, In t (steps l) -> In i (ids (read_units t)) -> with_parts (weight t i j) (parts_size t i j) <= W.
+  Hypothesis OPERATORS : forall t e, In t (steps l) -> In e (operator t m) -> Qabs (snd e) <= E.
+  Hypothesis FEW : count_of n * u A <= 1 # 2.
+  Hypothesis RANGE : 128 * (all_cells l m live * (H * W * E) + b) < inject_Z (2 ^ 127).
+
+  Theorem sized_error z : adds_up A h l m j z -> let x := count_of n * u A in
+    Qabs (z - (stage_bias l m j + sum (steps l) (exact h m j))) <= (x + x * x) * (sum (steps l) sized + b) + 24 * (all_cells l m live * (H * W * E) * eta A).
+  Proof.
+    intros C x. assert (Qabs (stage_bias l m j) <= b) as B by apply with_parts_le. pose proof (Qabs_nonneg (stage_bias l m j)) as B0.
+    assert (pow A n - 1 <= x + x * x) as PX.
+    { pose proof (pow_bound A PRECISION n) as PB. fold x in PB. assert (x <= 1 # 2) as X1 by exact FEW.
+      assert (pow A n <= 1 + x + x * x) as X2 by (apply PB; lra). clear - X2. lra. }
+    assert (0 <= x) as X0 by (unfold x; pose proof (u_small A PRECISION) as [U1 _]; pose proof (count_nonneg n) as N; clear - U1 N; nra).
+    assert (forall t, In t (steps l) -> magnitude h m j t <= sized t) as MS.
+    { intros t It. apply sum_le. intros e _. rewrite !(Qmult_comm (Qabs (snd e))). apply Qmult_le_compat_r; [|apply Qabs_nonneg].
+      apply sum_le. intros i _. rewrite !(Qmult_comm (Qabs (h _ _ _))). apply Qmult_le_compat_r; [apply with_parts_le|apply Qabs_nonneg]. }
+    assert (sum (steps l) (magnitude h m j) <= sum (steps l) sized) as MM by (apply sum_le; exact MS).
+    assert (0 <= sum (steps l) (magnitude h m j)) as M0 by (apply sum_nonneg; intros t _; apply size_nonneg).
+    unfold adds_up in C. destruct (is_folded l).
+    - specialize (C n H W E). cbv zeta in C. eapply Qle_trans; [apply C; clear C|].
+      + unfold n, roundings, inner. apply Nat.add_le_mono_l, Nat.le_max_r.
+      + intros t It NE. unfold n, roundings. apply Nat.add_le_mono; [apply Nat.le_refl|]. etransitivity; [|apply Nat.le_max_l].
+        etransitivity; [|apply (inner_in l m live plainly t It)]. unfold inner_of, product, row. destruct (length (operator t m)); [contradiction|]. apply Nat.le_refl.
+      + exact BOUNDS.
+      + exact INPUTS.
+      + exact WEIGHTS.
+      + exact OPERATORS.
+      + exact FEW.
+      + exact RANGE.
+      + assert ((1 + / inject_Z (2 ^ precision A)) ^ Z.of_nat n == pow A n) as -> by exact (power_pow A PRECISION n).
+        apply Qplus_le_compat; [|apply Qle_refl].
+        apply Qmult_le_compat_r; [exact PX|]. change (0 <= sum (steps l) sized + b). clearbody b. clear - MM M0 B B0. lra.
+    - destruct C as (groups & summands & c & PE & Bb & F & S).
+      assert (forall t e i, In t (steps l) -> plainly t = true -> In e (operator t m) -> In i (ids (read_units t)) ->
+        h (read_layer t) (fst e) i == 0 \/ h (read_layer t) (fst e) i == 1) as PLAIN.
+      { intros t e i _ P Ie Ii. unfold plainly in P. rewrite forallb_forall in P. specialize (P e Ie). rewrite forallb_forall in P. specialize (P i Ii).
+        apply orb_prop in P as [P|P]; apply Qeq_bool_iff in P; auto. }
+      eapply Qle_trans; [apply (row_error A l h m j live H W E PRECISION plainly PLAIN BOUNDS INPUTS) with (groups := groups) (summands := summands) (b := c); auto|].
+      + intros t i It Ii. eapply Qle_trans; [apply with_parts_le|apply WEIGHTS; assumption].
+      + eapply Qle_lt_trans; [|exact RANGE]. clear - B. lra.
+      + apply Qplus_le_compat; [|apply Qle_refl]. fold n x. clear - B B0 MM M0 X0. nra.
+  Qed.
+End Sized.

@@ -1,5 +1,5 @@
 (* Roundings: how far sums in any order, and a coefficient times a sum of products, are from the exact ones. *)
-From Coq Require Import ZArith QArith Qabs List Bool Lia Lqa Permutation.
+From Coq Require Import ZArith QArith Qabs Qpower List Bool Lia Lqa Permutation.
 From Verified Require Import Spec.
 Import ListNotations.
 Open Scope Q_scope.
@@ -94,7 +94,7 @@ Section Rounded.
     set (x := / inject_Z (2 ^ 126)) in *. clearbody x. destruct (flushes A); nra.
   Qed.
 
-  Lemma becomes_iff k x y : Qabs x < limit -> becomes A k x y -> (x == 0 -> y == 0) /\ Qabs (y - x) <= inject_Z k * u * Qabs x + eta.
+  Lemma becomes_iff k x y : Qabs x < limit -> becomes A k x y -> (x == 0 -> y == 0) /\ Qabs (y - x) <= count_of k * u * Qabs x + eta.
   Proof. intros L H. exact (H L). Qed.
 
   Fixpoint pow (n : nat) : Q := match n with O => 1 | S k => (1 + u) * pow k end.
@@ -123,6 +123,12 @@ Section Rounded.
 
   Lemma pow_two n : count_of n * u <= 1 # 2 -> pow n <= 2.
   Proof. intros H. pose proof u_small. pose proof (count_nonneg n). eapply Qle_trans; [apply pow_bound; lra|]. assert (0 <= count_of n * u) by nra. nra. Qed.
+
+  Lemma power_pow n : (1 + u) ^ Z.of_nat n == pow n.
+  Proof.
+    pose proof u_small as [U _]. induction n as [|n IH]; [reflexivity|]. rewrite Nat2Z.inj_succ. unfold Z.succ. rewrite Qpower_plus by (intros C; clear - C U; lra).
+    rewrite IH. cbn [pow]. change ((1 + u) ^ 1) with (1 + u). ring.
+  Qed.
 
   (* A sum of so many numbers that are not 0 passes one addition less. *)
   Lemma summed_error N bound L x : pow N * (bound + count_of N * eta) < limit -> summed A L x ->
@@ -166,19 +172,28 @@ Section Rounded.
           assert (0 <= sl + sr + (qa + qb) * eta) by (clear - Ml Mr Ca Cb E1; nra).
           setoid_replace (P * (sl + sr) + P * ((qa + qb) * eta)) with (P * (sl + sr + (qa + qb) * eta)) by ring.
           clear - PN P1 H H0. nra. }
-        destruct (becomes_iff _ _ _ LIM B) as [_ Bz]. change (inject_Z 1) with 1 in Bz. rewrite Qmult_1_l in Bz.
+        destruct (becomes_iff _ _ _ LIM B) as [_ Bz]. change (count_of 1) with 1 in Bz. rewrite Qmult_1_l in Bz.
         assert (u * Qabs (x + y) <= u * (P * (sl + sr) + P * ((qa + qb) * eta))) as Ub by (apply Qmult_le_l; assumption).
         apply abs_iff in Bl', Br', Bz. clear - Bl' Br' Bz Ub P1 U1 E1. set (w := u * Qabs (x + y)) in *. clearbody w.
         assert (1 <= (1 + u) * P) by nra. assert (0 <= ((1 + u) * P - 1) * eta) by nra. apply abs_iff. split; nra.
   Qed.
 
-  Lemma product_error k h c e y H C : becomes A (Z.of_nat k) c e -> becomes A 1 (h * e) y -> Qabs h <= H -> Qabs c <= C -> 1 <= H -> 1 <= C ->
-    count_of k * u <= 1 -> 3 * H * C < limit ->
-    (h == 0 -> y == 0) /\ Qabs (y - h * c) <= (pow (S k) - 1) * Qabs (h * c) + 3 * H * eta.
+  Lemma summed_nothing L x : summed A L x -> nonzero L = 0%nat -> x == 0.
   Proof.
-    intros Be By Hh Hc H1 C1 K R. pose proof u_small as [U1 U2]. pose proof eta_small as [E1 E2].
+    induction 1 as [|x|l r x PE S IH|l r x y z Sl IHl Sr IHr Zx Zy B]; intros N; [reflexivity| | |].
+    - rewrite nonzero_cons in N. destruct (is_zero x) eqn:E; [apply is_zero_spec; exact E|discriminate N].
+    - apply IH. rewrite (nonzero_perm l r PE). exact N.
+    - rewrite nonzero_app in N. rewrite (Zx (IHl ltac:(lia))). apply IHr. lia.
+  Qed.
+
+  (* A product passes p roundings of its own: none where one factor is 0 or 1. *)
+  Lemma product_error k p h c e y H C : becomes A k c e -> becomes A 1 (h * e) y -> (h == 1 -> y == e) -> (p = 0%nat -> h == 0 \/ h == 1) ->
+    Qabs h <= H -> Qabs c <= C -> 1 <= H -> 1 <= C -> count_of k * u <= 1 -> 3 * H * C < limit ->
+    (h == 0 -> y == 0) /\ Qabs (y - h * c) <= (pow (p + k) - 1) * Qabs (h * c) + 3 * H * eta.
+  Proof.
+    intros Be By B1 P0 Hh Hc H1 C1 K R. pose proof u_small as [U1 U2]. pose proof eta_small as [E1 E2].
     assert (Qabs c < limit) as Lc by (eapply Qle_lt_trans; [exact Hc|]; eapply Qle_lt_trans; [|exact R]; clear - H1 C1; nra).
-    destruct (becomes_iff _ _ _ Lc Be) as [_ De]. fold (count_of k) in De. clear Be.
+    destruct (becomes_iff _ _ _ Lc Be) as [_ De]. clear Be.
     pose proof (Qabs_nonneg h) as A0. pose proof (Qabs_nonneg c) as B0. pose proof (pow_units k) as PU. pose proof (count_nonneg k) as K0.
     assert (Qabs e <= Qabs c + (count_of k * u * Qabs c + eta)) as Se.
     { setoid_replace e with (c + (e - c)) by ring. eapply Qle_trans; [apply Qabs_triangle|]. apply Qplus_le_compat; [apply Qle_refl|exact De]. }
@@ -187,42 +202,52 @@ Section Rounded.
     { eapply Qle_lt_trans; [exact She|]. eapply Qle_lt_trans; [|exact R]. clear - K Hh Hc H1 C1 A0 B0 E1 E2 K0 U1.
       set (x := count_of k * u) in *. assert (0 <= x) by (unfold x; nra). clearbody x. set (a := Qabs h) in *. set (b := Qabs c) in *. clearbody a b.
       assert (b + (x * b + eta) <= 3 * C) by nra. assert (0 <= b + (x * b + eta)) by nra. set (w := b + (x * b + eta)) in *. clearbody w. nra. }
-    destruct (becomes_iff _ _ _ Lh By) as [Zy Dy]. change (inject_Z 1) with 1 in Dy. rewrite Qmult_1_l in Dy.
-    split; [intros Z0; apply Zy; rewrite Z0; ring|].
-    assert (Qabs (h * e - h * c) <= Qabs h * (count_of k * u * Qabs c + eta)) as Dm
-      by (setoid_replace (h * e - h * c) with (h * (e - c)) by ring; rewrite Qabs_Qmult; clear - A0 De; nra).
-    setoid_replace (y - h * c) with ((y - h * e) + (h * e - h * c)) by ring. eapply Qle_trans; [apply Qabs_triangle|]. rewrite (Qabs_Qmult h c). cbn [pow].
-    set (a := Qabs h) in *. set (b := Qabs c) in *. set (x := count_of k * u) in *. set (v := Qabs (h * e)) in *.
-    assert (u * v <= u * (a * (b + (x * b + eta)))) as Uv by (clear - U1 She; nra).
-    assert ((1 + u) * (1 + x) * (a * b) <= (1 + u) * pow k * (a * b)) as PP by (assert (0 <= (1 + u) * (a * b)) as AB by (assert (0 <= a * b) by (clear - A0 B0; nra); clear - H0 U1; nra); clear - PU AB; nra).
-    assert (a * eta * (1 + u) + eta <= 3 * H * eta) as EE by (clear - Hh H1 A0 U1 U2 E1; assert (a * (1 + u) + 1 <= 3 * H) by nra; nra).
-    clear - Dy Dm Uv PP EE. lra.
+    destruct (becomes_iff _ _ _ Lh By) as [Zy Dy]. change (count_of 1) with 1 in Dy. rewrite Qmult_1_l in Dy.
+    assert (h == 0 -> y == 0) as ZERO by (intros Z0; apply Zy; rewrite Z0; ring). split; [exact ZERO|].
+    destruct p as [|p].
+    - destruct (P0 eq_refl) as [Z0|O].
+      + rewrite (ZERO Z0). setoid_replace (0 - h * c) with 0 by (rewrite Z0; ring). change (Qabs 0) with 0. pose proof (pow_one (0 + k)) as P1. pose proof (Qabs_nonneg (h * c)) as V0.
+        clear - P1 V0 H1 E1. assert (0 <= H * eta) by nra. nra.
+      + rewrite (B1 O). setoid_replace (e - h * c) with (e - c) by (rewrite O; ring). setoid_replace (h * c) with c by (rewrite O; ring). cbn [Nat.add].
+        assert (eta <= 3 * H * eta) as EE by (clear - H1 E1; nra). set (b := Qabs c) in *. set (x := count_of k * u) in *. clear - De PU B0 EE. nra.
+    - assert (Qabs (h * e - h * c) <= Qabs h * (count_of k * u * Qabs c + eta)) as Dm
+        by (setoid_replace (h * e - h * c) with (h * (e - c)) by ring; rewrite Qabs_Qmult; clear - A0 De; nra).
+      setoid_replace (y - h * c) with ((y - h * e) + (h * e - h * c)) by ring. eapply Qle_trans; [apply Qabs_triangle|]. rewrite (Qabs_Qmult h c).
+      pose proof (pow_mono (S k) (S p + k) ltac:(lia)) as PM. cbn [pow] in PM.
+      set (a := Qabs h) in *. set (b := Qabs c) in *. set (x := count_of k * u) in *. set (v := Qabs (h * e)) in *.
+      assert (0 <= a * b) as AB by (clear - A0 B0; nra).
+      assert (u * v <= u * (a * (b + (x * b + eta)))) as Uv by (clear - U1 She; nra).
+      assert ((1 + u) * (1 + x) * (a * b) <= (1 + u) * pow k * (a * b)) as PP by (assert (0 <= (1 + u) * (a * b)) as AU by (clear - AB U1; nra); clear - PU AU; nra).
+      assert ((1 + u) * pow k * (a * b) <= pow (S p + k) * (a * b)) as PQ by (clear - PM AB; nra).
+      assert (a * eta * (1 + u) + eta <= 3 * H * eta) as EE by (clear - Hh H1 A0 U1 U2 E1; assert (a * (1 + u) + 1 <= 3 * H) by nra; nra).
+      clear - Dy Dm Uv PP PQ EE. lra.
   Qed.
 
   Definition dot (pairs : list (Q * Q)) : list Q := map (fun p => fst p * snd p) pairs.
 
-  Lemma products_error k H C pairs products : 1 <= H -> 1 <= C -> count_of k * u <= 1 -> 3 * H * C < limit ->
-    (forall p, In p pairs -> Qabs (fst p) <= H /\ Qabs (snd p) <= C) ->
-    Forall2 (fun p y => exists e, becomes A (Z.of_nat k) (snd p) e /\ becomes A 1 (fst p * e) y) pairs products ->
+  Lemma products_error k p H C pairs products : 1 <= H -> 1 <= C -> count_of k * u <= 1 -> 3 * H * C < limit ->
+    (forall f, In f pairs -> Qabs (fst f) <= H /\ Qabs (snd f) <= C) -> (p = 0%nat -> forall f, In f pairs -> fst f == 0 \/ fst f == 1) ->
+    Forall2 (fun f y => exists e, becomes A k (snd f) e /\ becomes A 1 (fst f * e) y /\ (fst f == 1 -> y == e)) pairs products ->
     let d := count_of (nonzero (map fst pairs)) in
     (nonzero products <= nonzero (map fst pairs))%nat /\ mass (dot pairs) <= d * (H * C) /\
-    mass products <= pow (S k) * mass (dot pairs) + d * (3 * H * eta) /\
-    Qabs (sum_of products - sum_of (dot pairs)) <= (pow (S k) - 1) * mass (dot pairs) + d * (3 * H * eta).
+    mass products <= pow (p + k) * mass (dot pairs) + d * (3 * H * eta) /\
+    Qabs (sum_of products - sum_of (dot pairs)) <= (pow (p + k) - 1) * mass (dot pairs) + d * (3 * H * eta).
   Proof.
-    intros H1 C1 K R. pose proof eta_small as [E1 E2]. revert products. induction pairs as [|p pairs IH]; intros products SMALL F; inversion F as [|? y ? ys (e & Be & By) F']; subst.
+    intros H1 C1 K R. pose proof eta_small as [E1 E2]. revert products. induction pairs as [|f pairs IH]; intros products SMALL ONES F; inversion F as [|? y ? ys (e & Be & By & B1) F']; subst.
     - cbv zeta. cbn [map dot nonzero filter length]. change (count_of 0) with 0. change (mass []) with 0. change (sum_of []) with 0.
       split; [reflexivity|]. split; [lra|]. split; [lra|]. apply abs_iff. lra.
-    - destruct (SMALL p (or_introl eq_refl)) as [Sh Sc]. destruct (product_error k _ _ e y H C Be By Sh Sc H1 C1 K R) as [Z1 Dy].
-      destruct (IH ys (fun q I => SMALL q (or_intror I)) F') as (N & M & T & D). clear IH. cbv zeta. cbn [map dot]. fold (dot pairs). rewrite !nonzero_cons, !mass_cons, !total_cons.
-      pose proof (Qabs_nonneg (fst p)) as A0. pose proof (Qabs_nonneg (snd p)) as B0.
-      destruct (is_zero (fst p)) eqn:Ez.
+    - destruct (SMALL f (or_introl eq_refl)) as [Sh Sc].
+      destruct (product_error k p _ _ e y H C Be By B1 (fun Z => ONES Z f (or_introl eq_refl)) Sh Sc H1 C1 K R) as [Z1 Dy].
+      destruct (IH ys (fun q I => SMALL q (or_intror I)) (fun Z q I => ONES Z q (or_intror I)) F') as (N & M & T & D). clear IH. cbv zeta. cbn [map dot]. fold (dot pairs). rewrite !nonzero_cons, !mass_cons, !total_cons.
+      pose proof (Qabs_nonneg (fst f)) as A0. pose proof (Qabs_nonneg (snd f)) as B0.
+      destruct (is_zero (fst f)) eqn:Ez.
       + apply is_zero_spec in Ez. assert (is_zero y = true) as Ey by (apply is_zero_spec; auto). rewrite Ey. cbn [Nat.add]. apply is_zero_spec in Ey.
-        assert (fst p * snd p == 0) as Em by (rewrite Ez; ring). split; [exact N|]. rewrite Em, Ey. change (Qabs 0) with 0. split; [|split].
+        assert (fst f * snd f == 0) as Em by (rewrite Ez; ring). split; [exact N|]. rewrite Em, Ey. change (Qabs 0) with 0. split; [|split].
         * rewrite Qplus_0_l. exact M.
         * rewrite !Qplus_0_l. exact T.
         * rewrite !Qplus_0_l. exact D.
-      + assert (Qabs (fst p * snd p) <= H * C) as HC by (rewrite Qabs_Qmult; clear - Sh Sc A0 B0 H1 C1; nra).
-        cbn [Nat.add]. rewrite count_S. set (d := count_of (nonzero (map fst pairs))) in *. set (w := fst p * snd p) in *. set (P := pow (S k)) in *.
+      + assert (Qabs (fst f * snd f) <= H * C) as HC by (rewrite Qabs_Qmult; clear - Sh Sc A0 B0 H1 C1; nra).
+        cbn [Nat.add]. rewrite count_S. set (d := count_of (nonzero (map fst pairs))) in *. set (w := fst f * snd f) in *. set (P := pow (p + k)) in *.
         split; [destruct (is_zero y); lia|]. split; [|split].
         * clear - M HC. lra.
         * assert (Qabs y <= P * Qabs w + 3 * H * eta).
@@ -233,27 +258,39 @@ Section Rounded.
   Qed.
 
   (* A coefficient times a sum of at most D products that are not 0. *)
-  Lemma times_sum_error ki ko D H C C' pairs c x : times_sum A (Z.of_nat ki) (Z.of_nat ko) pairs c x -> (nonzero (map fst pairs) <= D)%nat ->
-    1 <= H -> 1 <= C -> 1 <= C' -> (forall p, In p pairs -> Qabs (fst p) <= H /\ Qabs (snd p) <= C) -> Qabs c <= C' ->
-    count_of (D + ki + S ko) * u <= 1 # 2 -> 64 * ((count_of D + 1) * (H * C * C')) < limit ->
+  Lemma times_sum_error ki ko p D H C C' pairs c x : times_sum A ki ko pairs c x -> (nonzero (map fst pairs) <= D)%nat ->
+    1 <= H -> 1 <= C -> 1 <= C' -> (forall f, In f pairs -> Qabs (fst f) <= H /\ Qabs (snd f) <= C) -> (p = 0%nat -> forall f, In f pairs -> fst f == 0 \/ fst f == 1) -> Qabs c <= C' ->
+    count_of (D + (p + ki) + ko) * u <= 1 # 2 -> 64 * ((count_of D + 1) * (H * C * C')) < limit ->
     (nonzero (map fst pairs) = 0%nat -> x == 0) /\ mass (dot pairs) <= count_of D * (H * C) /\
-    Qabs (x - c * sum_of (dot pairs)) <= (pow (D + ki + S ko) - 1) * (Qabs c * mass (dot pairs)) + pow (D + ki + S ko) * ((9 * count_of D + 1) * (H * C * C') * eta).
+    Qabs (x - c * sum_of (dot pairs)) <= (pow (D + (p + ki) + ko) - 1) * (Qabs c * mass (dot pairs)) + pow (D + (p + ki) + ko) * ((9 * count_of D + 1) * (H * C * C') * eta).
   Proof.
-    intros (products & tot & d & F & S & Bd & Bx) HD H1 C1 C1' SMALL Sc KU R. pose proof u_small as [U1 U2]. pose proof eta_small as [E1 E2].
+    intros (products & tot & d & F & S & Bd & Bx) HD H1 C1 C1' SMALL ONES Sc KU R. pose proof u_small as [U1 U2]. pose proof eta_small as [E1 E2].
     pose proof (count_nonneg D) as D0. pose proof (count_nonneg ki) as Ki0. pose proof (count_nonneg ko) as Ko0.
     assert (count_of ki * u <= 1 /\ count_of ko * u <= 1) as [KI KO].
-    { rewrite !count_plus, count_S in KU. clear - KU U1 D0 Ki0 Ko0. split; nra. }
+    { pose proof (count_nonneg p) as P0. rewrite !count_plus in KU. clear - KU U1 D0 Ki0 Ko0 P0. split; nra. }
     assert (1 <= H * C) as HC by (clear - H1 C1; nra). assert (1 <= H * C * C') as HCC by (clear - HC C1'; nra).
     assert (H * C <= H * C * C') as HCL by (clear - HC C1'; nra).
     assert (3 * H * C < limit) as R3 by (eapply Qle_lt_trans; [|exact R]; clear - HCL HCC D0; set (w := H * C * C') in *; clearbody w; nra).
-    destruct (products_error ki H C pairs products H1 C1 KI R3 SMALL F) as (N & M & T & DD). cbv zeta in *.
+    destruct (products_error ki p H C pairs products H1 C1 KI R3 SMALL ONES F) as (N & M & T & DD). cbv zeta in *.
     assert (count_of (nonzero (map fst pairs)) <= count_of D) as CD by (apply count_le; exact HD).
     pose proof (count_nonneg (nonzero (map fst pairs))) as CN. set (cn := count_of (nonzero (map fst pairs))) in *.
     assert (mass (dot pairs) <= count_of D * (H * C)) as M' by (clear - M CD HC; nra).
     pose proof (mass_nonneg (dot pairs)) as M0. pose proof (total_mass (dot pairs)) as TM.
-    set (m := mass (dot pairs)) in *. set (q := sum_of (dot pairs)) in *. set (Pk := pow (Datatypes.S ki)) in *.
+    set (m := mass (dot pairs)) in *. set (q := sum_of (dot pairs)) in *. set (Pk := pow (p + ki)) in *.
+    assert (nonzero (map fst pairs) = 0%nat -> tot == 0) as TZ by (intros Z0; apply (summed_nothing products tot S); lia).
+    assert (nonzero (map fst pairs) = 0%nat -> x == 0) as XZ.
+    { intros Z0. assert (d * tot == 0) as Z1 by (rewrite (TZ Z0); ring).
+      apply Bx; [|exact Z1]. rewrite Z1. change (Qabs 0) with 0. eapply Qle_lt_trans; [|exact R]. clear - D0 HCC. set (w := H * C * C') in *. clearbody w. nra. }
+    destruct (Nat.eq_dec D 0) as [ZD|ND].
+    { assert (nonzero (map fst pairs) = 0%nat) as Z0 by lia. unfold cn in M. rewrite Z0 in M. change (count_of 0) with 0 in M.
+      assert (m == 0) as Z1 by (clear - M M0; lra). assert (q == 0) as Z2 by (apply abs_iff in TM; lra). split; [exact XZ|]. split; [exact M'|].
+      setoid_replace (x - c * q) with 0 by (rewrite (XZ Z0), Z2; ring). change (Qabs 0) with 0. set (PK := pow (D + (p + ki) + ko)).
+      assert (1 <= PK) as PK1 by apply pow_one. pose proof (Qabs_nonneg c) as B0. assert (0 <= Qabs c * m) as BM by (clear - B0 M0; nra).
+      assert (0 <= (9 * count_of D + 1) * (H * C * C') * eta) as UN.
+      { assert (0 <= (9 * count_of D + 1) * (H * C * C')) as UN' by (clear - D0 HCC; nra). clear - UN' E1. nra. }
+      clear - PK1 BM UN. nra. }
     assert (1 <= Pk) as Pk1 by apply pow_one.
-    assert (pow (D + ki + Datatypes.S ko) <= 2) as PK2 by (apply pow_two; exact KU).
+    assert (pow (D + (p + ki) + ko) <= 2) as PK2 by (apply pow_two; exact KU).
     assert (Pk <= 2) as Pk2 by (eapply Qle_trans; [|exact PK2]; apply pow_mono; lia).
     assert (pow D <= 2) as PD2 by (eapply Qle_trans; [|exact PK2]; apply pow_mono; lia).
     assert (cn * (3 * H * eta) <= 3 * count_of D * H * eta) as CE by (clear - CD H1 E1; assert (0 <= 3 * H * eta) by nra; nra).
@@ -267,27 +304,20 @@ Section Rounded.
       assert (count_of D * (H * C) <= (count_of D + 1) * (H * C * C')) by (clear - D0 HCL HC; nra).
       set (w := mass products + count_of D * eta) in *. clear - PD2 PD1 B6 H0 H2 D0 HCC. nra. }
     pose proof (summed_error D (mass products) products tot RS S ltac:(lia) (Qle_refl _)) as SE.
-    assert (nonzero (map fst pairs) = 0%nat -> tot == 0) as TZ.
-    { intros Z0. assert (nonzero products = 0%nat) as Zp by lia. destruct (total_none _ Zp) as [T0 Mz]. rewrite Zp, T0, Mz in SE. cbn [pred pow] in SE.
-      change (count_of 0) with 0 in SE. apply abs_iff in SE. lra. }
     assert (Qabs c < limit) as Lc by (eapply Qle_lt_trans; [exact Sc|]; eapply Qle_lt_trans; [|exact R]; assert (C' <= H * C * C') as CW by (clear - HC C1'; nra); clear - CW C1' D0; set (w := H * C * C') in *; clearbody w; nra).
-    destruct (becomes_iff _ _ _ Lc Bd) as [_ Dd]. fold (count_of ko) in Dd. pose proof (Qabs_nonneg c) as B0. set (b := Qabs c) in *.
+    destruct (becomes_iff _ _ _ Lc Bd) as [_ Dd]. pose proof (Qabs_nonneg c) as B0. set (b := Qabs c) in *.
     set (y := count_of ko * u) in *. assert (0 <= y) as Y0 by (unfold y; clear - Ko0 U1; nra).
     assert (Qabs d <= (1 + y) * b + eta) as Sd.
     { setoid_replace d with (c + (d - c)) by ring. eapply Qle_trans; [apply Qabs_triangle|]. fold b. clear - Dd. lra. }
-    set (P1 := pow (D + ki)) in *. assert (1 <= P1) as P11 by apply pow_one.
+    set (P1 := pow (pred D + (p + ki))) in *. assert (1 <= P1) as P11 by apply pow_one.
     assert (P1 <= 2) as P12 by (eapply Qle_trans; [|exact PK2]; apply pow_mono; lia).
     set (G := 4 * (count_of D * H * eta) * P1). assert (0 <= count_of D * H * eta) as DHE by (clear - D0 H1 E1; assert (0 <= count_of D * H) by nra; nra).
     assert (0 <= G) as G0 by (unfold G; clear - DHE P11; nra).
     assert (Qabs (tot - q) <= (P1 - 1) * m + G) as Dt.
-    { destruct (Nat.eq_dec D 0) as [ZD|ND].
-      - assert (nonzero (map fst pairs) = 0%nat) as Z0 by lia. unfold cn in M. rewrite Z0 in M. change (count_of 0) with 0 in M.
-        assert (m == 0) as Z1 by (clear - M M0; lra). rewrite (TZ Z0). assert (q == 0) as Z2 by (apply abs_iff in TM; lra).
-        setoid_replace (0 - q) with 0 by (rewrite Z2; ring). change (Qabs 0) with 0. clear - P11 M0 G0. nra.
-      - set (n0 := pred (nonzero products)) in *. set (P0 := pow (pred D)). assert (1 <= P0) as P01 by apply pow_one.
+    { set (n0 := pred (nonzero products)) in *. set (P0 := pow (pred D)). assert (1 <= P0) as P01 by apply pow_one.
         assert (pow n0 <= P0) as Pn by (apply pow_mono; unfold n0; lia). pose proof (pow_one n0) as Pn1.
         assert (count_of n0 + 1 <= count_of D) as Cn by (rewrite <- count_S; apply count_le; unfold n0; lia). pose proof (count_nonneg n0) as Cn0.
-        assert (P0 * Pk == P1) as PP by (unfold P0, Pk, P1; rewrite <- pow_add; replace (pred D + Datatypes.S ki)%nat with (D + ki)%nat by lia; reflexivity).
+        assert (P0 * Pk == P1) as PP by (unfold P0, Pk, P1; rewrite <- pow_add; reflexivity).
         assert (Qabs (tot - sum_of products) <= (P0 - 1) * (Pk * m + 3 * (count_of D * H * eta)) + P0 * (count_of D * H * eta)) as X1.
         { eapply Qle_trans; [exact SE|]. pose proof (mass_nonneg products) as Mp.
           assert (mass products <= Pk * m + 3 * (count_of D * H * eta)) as T' by (clear - T CE; lra).
@@ -316,8 +346,8 @@ Section Rounded.
       assert (V * w <= 30 * (count_of D * (H * C * C'))) as V30.
       { assert (V * w <= 3 * C' * (10 * (count_of D * (H * C)))) by (assert (0 <= 10 * (count_of D * (H * C))) by (clear - D0 HC; nra); clear - V3 V0 M10 H0 C1' H2; nra). clear - H2. lra. }
       clear - V30 D0 HCC. nra. }
-    destruct (becomes_iff _ _ _ Ldt Bx) as [Zx Dx]. change (inject_Z 1) with 1 in Dx. rewrite Qmult_1_l in Dx.
-    split; [intros Z0; apply Zx; rewrite (TZ Z0); ring|]. split; [exact M'|].
+    destruct (becomes_iff _ _ _ Ldt Bx) as [_ Dx]. change (count_of 1) with 1 in Dx. rewrite Qmult_1_l in Dx.
+    split; [exact XZ|]. split; [exact M'|].
     assert (Qabs (d * tot - c * q) <= V * W + (y * b + eta) * m) as Dp.
     { setoid_replace (d * tot - c * q) with (d * (tot - q) + (d - c) * q) by ring. eapply Qle_trans; [apply Qabs_triangle|]. rewrite !Qabs_Qmult.
       pose proof (Qabs_nonneg d) as K1. pose proof (Qabs_nonneg (tot - q)) as K2. pose proof (Qabs_nonneg (d - c)) as K3. pose proof (Qabs_nonneg q) as K4.
@@ -325,7 +355,8 @@ Section Rounded.
     setoid_replace (x - c * q) with ((x - d * tot) + (d * tot - c * q)) by ring. eapply Qle_trans; [apply Qabs_triangle|].
     assert (u * Qabs (d * tot) <= u * (V * (P1 * m + G))) as UD by (clear - U1 Sdt; nra).
     pose proof (pow_units ko) as PU. fold y in PU.
-    set (PK := pow (D + ki + Datatypes.S ko)) in *. assert (PK == P1 * ((1 + u) * pow ko)) as EK by (unfold PK, P1; rewrite pow_add; reflexivity).
+    set (PK := pow (D + (p + ki) + ko)) in *. assert (PK == P1 * ((1 + u) * pow ko)) as EK
+      by (unfold PK, P1; replace (D + (p + ki) + ko)%nat with (pred D + (p + ki) + Datatypes.S ko)%nat by lia; rewrite pow_add; reflexivity).
     set (po := pow ko) in *. assert (1 <= po) as PO1 by apply pow_one.
     assert (1 <= PK) as PK1 by apply pow_one.
     assert (P1 * ((1 + u) * (1 + y)) <= PK) as K1 by (rewrite EK; clear - PU P11 U1; assert (0 <= P1 * (1 + u)) by nra; nra).

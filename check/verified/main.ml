@@ -3,8 +3,8 @@
    Trusted here: that the statement is read as it is written (`statement`, `problem`, `grouping`, `edge_problem`, `range_rows`), which nodes a rule joins (`by_rule`, and on changed graphs which nodes are
    joined to themselves and which floats are entries: `following`), that every float becomes an integer by the
    extracted `to_integer` (`network`, `edge_network`, and where rows are divided what they are divided by), that
-   the shifts by which it did are those that `prepare_deployed` is told, how the network runs, which layers do (`statement`; that they are these layers in integers:
-   `running`, where `places` and `blocks` need not be right), whether it reads rows and all weights exactly, that it is asked about existing nodes and, where classes are labels, about these, which predictions
+   the shifts by which it did are those that `prepare_deployed` is told, how the network runs, which layers do (`statement`; that they are these layers in integers,
+   and which of their numbers are rounded when they are read: `running`, where `places` and `blocks` need not be right), whether it reads rows exactly, that it is asked about existing nodes and, where classes are labels, about these, which predictions
    count (`counts`), that what is known begins with `nothing_known` and changes by `take_line` alone, and that what is printed is what `judge`, `judge_deployed`, `judge_changes`, `judge_joint`, `judge_ranges`, `judge_deployed_ranges` or `claim_holds` said. Hints, trees, share lines, prices
    and lines of bounds need not be read correctly. *)
 open Checker
@@ -45,10 +45,12 @@ type changes = { most : N.t; at_nodes : N.t array; flips_too : bool; one_way : b
 type limits = Around of dyadic | Between of (dyadic * dyadic) array (* the ranges of attributes: so far from each entry, or from here to there *)
 type moves = { limits : limits; values : (int * N.t) list array option } (* the entries that are not 0, where attributes are numbers *)
 type stored = { inputs : int; outputs : int; relu : string; operators : int array; weights : N.t array array array; biases : N.t array array }
-(* A layer that runs: the layer of the chain that has it, and from which unit on; of each term what it reads, which one of the chain's layer it is, from which
-   input on, and its weights. *)
-type reader_written = { from_layer : int; through : int; taken_units : int; among : int; starts : int; numbers : N.t array array }
-type stage_written = { chain_layer : int; starts_at : int; made_units : int; activations : string; readers : reader_written list; offsets : N.t array array }
+(* A layer that runs: the layer of the chain that has it, and from which unit on; of each term what it reads, by how many units entries may be wrong, which one
+   of the chain's layer it is, from which input on, and its weights. Where numbers were folded: the sizes of their parts, and how many roundings more they pass. *)
+type reader_written = { from_layer : int; through : int; units_wrong : int; taken_units : int; among : int; starts : int; numbers : N.t array array;
+  sizes : N.t array array option; passed : int }
+type stage_written = { chain_layer : int; starts_at : int; made_units : int; activations : string; readers : reader_written list; offsets : N.t array array;
+  offset_sizes : N.t array array option; passed_by_offsets : int }
 type statement = {
   nodes : int; attributes : int; targets : int; (* rows of logits that are classified: nodes, or graphs *)
   present : Bytes.t array; neighbours : int list array; batch : int array option; operators : operator array; named : string array; layers : stored list; (* the first layer first *)
@@ -83,7 +85,7 @@ let by_rule rule nodes neighbours batch =
 let tail m = if N.sign m = 0 then 0 else N.trailing_zeros m
 
 let statement () =
-  if read_line () <> "gcnproof-verified 11" then wrong "not a statement of this version";
+  if read_line () <> "gcnproof-verified 12" then wrong "not a statement of this version";
   let w = headed "graph" in
   let nodes = int w in
   let attributes = int w in
@@ -204,20 +206,24 @@ let statement () =
         if not (is_end w) then begin
           expect "deployed" w;
           let precision = big w in
-          let entry_error = big w in
           let flushes = word_of ["gradual", false; "flushed", true] w in
           if not (is_end w) then wrong "something follows how the network runs";
           if changes <> None then wrong "executions on changed edges";
           (* Numbers of 0 and 1, and quotients of no more bits, are numbers of the format. *)
-          let running weight_error = { precision; entry_error; weight_error; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision } in
+          let arithmetic = { precision; flushes; reads_exactly = moves = None && N.leq (N.of_int significand) precision } in
           let w = headed "runs" in
           let stages = match word w with
             | "chain" ->
                 let last = List.length layers - 1 in
-                let reader i (l : stored) t numbers = { from_layer = i; through = l.operators.(t); taken_units = l.inputs; among = t; starts = 0; numbers } in
+                let reader i wrong_by (l : stored) t numbers =
+                  { from_layer = i; through = l.operators.(t); units_wrong = wrong_by.(t); taken_units = l.inputs; among = t; starts = 0; numbers;
+                    sizes = None; passed = 0 } in
                 List.mapi (fun i (l : stored) ->
+                  let wrong_by = Array.of_list (all int (headed "wrong")) in
+                  if Array.length wrong_by <> Array.length l.operators then wrong "not one error for each term";
                   { chain_layer = i; starts_at = 0; made_units = l.outputs; activations = if i = last then String.make l.outputs '0' else l.relu;
-                    readers = Array.to_list (Array.mapi (reader i l) l.weights); offsets = l.biases }) layers
+                    readers = Array.to_list (Array.mapi (reader i wrong_by l) l.weights); offsets = l.biases;
+                    offset_sizes = None; passed_by_offsets = 0 }) layers
             | count ->
                 let count = match int_of_string_opt count with Some count when count > 0 -> count | _ -> wrong "no layers run" in
                 let stage k () =
@@ -227,19 +233,26 @@ let statement () =
                   if rows <> 1 && rows <> nodes then wrong "neither one bias for all nodes nor one for each";
                   let activations = word w in
                   if String.length activations <> made_units then wrong "not one activation for each unit";
+                  (* How many roundings parts of numbers pass beside those of a number, and the rows that state their sizes. *)
+                  let passed_by_offsets = int w in
+                  let size_rows = int w in
+                  if size_rows <> 0 && size_rows <> 1 && size_rows <> nodes then wrong "neither one size for all nodes nor one for each";
+                  let stated rows = if rows = 0 then None else Some (array rows (row made_units)) in
                   let reader () =
                     let w = headed "reads" in
-                    let from_layer = int w in let through = int w in let taken_units = int w in let among = int w in let starts = int w in
+                    let from_layer = int w in let through = int w in let units_wrong = int w in let taken_units = int w in let among = int w in let starts = int w in
                     if from_layer > k then wrong "a layer reads a later one";
                     if through >= Array.length operators then wrong "there is no such operator";
-                    { from_layer; through; taken_units; among; starts; numbers = array taken_units (row made_units) } in
+                    let _column = int w in
+                    let passed = int w in
+                    let sized = word_of ["whole", false; "parts", true] w in
+                    let numbers = array taken_units (row made_units) in
+                    { from_layer; through; units_wrong; taken_units; among; starts; numbers; sizes = stated (if sized then taken_units else 0); passed } in
                   let readers = Array.to_list (array terms reader) in
-                  { chain_layer; starts_at; made_units; activations; readers; offsets = array rows (row made_units) } in
+                  let offsets = array rows (row made_units) in
+                  { chain_layer; starts_at; made_units; activations; readers; offsets; offset_sizes = stated size_rows; passed_by_offsets } in
                 List.init count (fun k -> stage k ()) in
-          (* Weights that are all numbers of the format are read as they are. *)
-          let is_number x = let m = N.abs (mantissa x) in N.leq (N.of_int (N.numbits (N.shift_right m (tail m)))) precision in
-          let exact = List.for_all (fun st -> List.for_all (fun r -> Array.for_all (Array.for_all is_number) r.numbers) st.readers) stages in
-          run := Some (running (if exact then N.zero else N.one), stages)
+          run := Some (arithmetic, stages)
         end;
         None
     | ("any" | "rows") as kind ->
@@ -326,13 +339,19 @@ let scaled_layers s finest_of term layer_of =
     let w = match s.run with
       | Some (_, stages) ->
           List.fold_left (fun w st -> if st.chain_layer + 1 <> number then w else
-            List.fold_left (fun w r -> Array.fold_left (fun w row -> max w (- finest row)) w r.numbers) w st.readers) w stages
+            List.fold_left (fun w r -> Array.fold_left (fun w row -> max w (- finest row)) w (Array.append r.numbers (Option.value r.sizes ~default:[||]))) w st.readers) w stages
       | None -> w in
     let b = - Array.fold_left (fun least r -> min least (finest r)) 0 l.biases in
+    let b = match s.run with
+      | Some (_, stages) ->
+          List.fold_left (fun b st -> if st.chain_layer + 1 <> number then b else Array.fold_left (fun b row -> max b (- finest row)) b (Option.value st.offset_sizes ~default:[||])) b stages
+      | None -> b in
     let below = scales.(number) in
     let w = max w (b - below - a) in
     (* Room for prices between the multiples of what layer 1 consists of. *)
     let w = if number = 1 && flips s then max (w + if s.shares = None then 32 else 96) (64 - a) else w in
+    (* And for errors of executions, which are rounded up. *)
+    let w = if number = 1 && s.run <> None then w + 64 else w in
     scales.(number + 1) <- below + a + w;
     shifts := (N.of_int a, N.of_int w) :: !shifts;
     let weights = Array.map (Array.map (Array.map (integer w))) l.weights in
@@ -358,19 +377,36 @@ let network s =
 
 (* The network that runs, in integers; where its layers stand in the chain, and what the layers of the chain consist of. The latter need not be right: layers in
    the order of the file, what is passed on to later ones, and products of rows with the weights of terms that read them further up. *)
-let running s shifts scales stages =
+let running s (a : arithmetic) shifts scales stages =
   let count = List.length s.layers in
   let layers = Array.of_list s.layers and shifts = Array.of_list shifts and stages = Array.of_list stages in
   let entry rows i j = match at rows i with Some r -> Option.value (at r j) ~default:N.zero | None -> N.zero in
+  (* What is read as it is: numbers of the format. *)
+  let is_number x = let m = N.abs (mantissa x) in N.leq (N.of_int (N.numbits (N.shift_right m (tail m)))) a.precision in
+  let rounded numbers = if List.for_all is_number numbers then 0 else 1 in
+  let errors_of known k = match List.assoc_opt k !known with
+    | Some errors -> errors
+    | None -> let errors = Array.map (fun row -> rounded (List.map snd row)) (stated s.operators.(k)) in known := (k, errors) :: !known; errors in
+  let known = ref [] in
   let stage st =
     let a, w = shifts.(count - 1 - st.chain_layer) in
     let a = N.to_int a and w = N.to_int w in
     let reader r =
       let rows = integer_rows a (stated s.operators.(r.through)) and weights = Array.map (Array.map (integer w)) r.numbers in
-      { read_layer = r.from_layer; read_units = N.of_int r.taken_units; passes = { operator = rows; weight = entry weights } } in
+      let errors = errors_of known r.through in
+      { read_layer = r.from_layer; read_units = N.of_int r.taken_units;
+        entry_error = (fun m -> max r.units_wrong (Option.value (at errors m) ~default:0));
+        parts_size = (match r.sizes with Some sizes -> entry (Array.map (Array.map (integer w)) sizes) | None -> fun _ _ -> N.zero); more_roundings = r.passed; passes = { operator = rows; weight = entry weights } } in
     let biases = Array.map (Array.map (integer scales.(st.chain_layer + 2))) st.offsets in
     let one = Array.length biases = 1 in
-    { steps = List.map reader st.readers;
+    let biases_wrong = Array.map (fun row -> rounded (Array.to_list row)) st.offsets in
+    { steps = List.map reader st.readers; weight_error = List.fold_left max 0 (List.concat_map (fun r -> List.map (fun row -> rounded (Array.to_list row)) (Array.to_list r.numbers)) st.readers);
+      bias_error = (fun m -> Option.value (at biases_wrong (if one then N.zero else m)) ~default:0);
+      is_folded = st.passed_by_offsets > 0 || st.offset_sizes <> None || List.exists (fun r -> r.passed > 0 || r.sizes <> None) st.readers;
+      bias_parts = (match st.offset_sizes with
+        | Some sizes -> let sizes = Array.map (Array.map (integer scales.(st.chain_layer + 2))) sizes in let one = Array.length sizes = 1 in fun m -> entry sizes (if one then N.zero else m)
+        | None -> fun _ _ -> N.zero);
+      more_for_bias = st.passed_by_offsets;
       stage_bias = (fun m j -> if N.sign m < 0 || N.geq m (N.of_int s.nodes) then N.zero else entry biases (if one then N.zero else m) j);
       rectifies = (fun j -> N.sign j >= 0 && N.lt j (N.of_int st.made_units) && st.activations.[N.to_int j] = '1') } in
   let place st = { layers_above = count - 1 - st.chain_layer; first_unit = N.of_int st.starts_at; wide = N.of_int st.made_units } in
@@ -732,17 +768,17 @@ let () =
             let shares = Array.map (integer scales.(1)) shares in
             let share count = Option.value (at shares count) ~default:N.zero in
             (match s.run with
-             | Some (a, stages) -> as_it_runs (prepare_deployed_rows a (N.of_int scales.(1)) nodes net shifts classes (running s shifts scales stages) p share)
+             | Some (a, stages) -> as_it_runs (prepare_deployed_rows a (N.of_int scales.(1)) nodes net shifts classes (running s a shifts scales stages) p share)
              | None -> match prepare_rows net classes p share with Some prepared -> exactly prepared p | None -> unfit ())
         | None, None, None when s.run <> None ->
             let a, stages = Option.get s.run in
-            as_it_runs (prepare_deployed a nodes net shifts classes (running s shifts scales stages) p)
+            as_it_runs (prepare_deployed a nodes net shifts classes (running s a shifts scales stages) p)
         | None, None, None -> (match prepare net classes p no_rivals with Some prepared -> exactly prepared p | None -> unfit ())
         | None, Some of_attribute, _ ->
             let groups = grouping s of_attribute in
             let unfit () = wrong "a row has two categories of a group, no such format, or the first layer does not take the attributes" in
             (match s.run with
-             | Some (a, stages) -> (match prepare_deployed_categories a nodes net shifts classes (running s shifts scales stages) p groups with Some (d, p) -> judging d p | None -> unfit ())
+             | Some (a, stages) -> (match prepare_deployed_categories a nodes net shifts classes (running s a shifts scales stages) p groups with Some (d, p) -> judging d p | None -> unfit ())
              | None -> match prepare_categories net classes p groups with Some (prepared, p) -> exactly prepared p | None -> unfit ()) in
     let by_ranges scales judge w =
       expect "node" w;
@@ -759,7 +795,7 @@ let () =
           let net, scales, shifts = network s in
           let read, limits = range_rows s moves scales.(1) in
           (match s.run with
-           | Some (a, stages) -> (match prepare_deployed_ranges a (N.of_int scales.(1)) nodes net shifts classes (running s shifts scales stages) (problem s) read limits with
+           | Some (a, stages) -> (match prepare_deployed_ranges a (N.of_int scales.(1)) nodes net shifts classes (running s a shifts scales stages) (problem s) read limits with
                | Some prepared -> by_ranges scales (judge_deployed_ranges prepared)
                | None -> wrong "no such format, a chain of other values, or the first layer does not take the attributes")
            | None -> match prepare_ranges net classes (problem s) read limits with

@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use gcnproof_files::ModelFile;
-
 use super::process::{NAME, Process};
 use super::text;
 use super::text::ReachPrices;
@@ -14,27 +12,8 @@ use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
 use crate::statement::Statement;
 use crate::verdict::Verdict;
 
-/// Why proofs about the network as it runs are not handed over.
-pub(super) fn no_executions(what: &str) -> String {
-    format!(
-        "the verified checker knows no executions {what}, and these proofs are about the network as it runs: check them \
-         without --verified"
-    )
-}
-
-/// What of a network that proofs speak of as it runs the program has no definition for.
-fn unknown_execution(statement: &Statement, attack: Option<&CollectiveStatement>) -> Option<&'static str> {
-    statement.deployed.as_ref()?;
-    if attack.is_some() {
-        return Some("under one attack for the whole graph");
-    }
-    unknown_layers(statement.network.model)
-}
-
-/// What of its layers.
-pub(super) fn unknown_layers(model: &ModelFile) -> Option<&'static str> {
-    text::is_folded(model).then_some("of layers into whose numbers others were folded")
-}
+const NO_EXECUTIONS_OF_ONE_ATTACK: &str = "the verified checker knows no executions under one attack for the whole \
+     graph, and these proofs are about the network as it runs: check them without --verified";
 
 /// The program, told about one statement.
 pub struct Judge {
@@ -45,11 +24,6 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Does the program know what a checker's proofs about single nodes are about?
-    pub fn covers(checker: &Checker) -> bool {
-        unknown_execution(checker.statement(), None).is_none()
-    }
-
     /// Starts the program and tells it what a checker's proofs are about.
     ///
     /// # Errors
@@ -71,8 +45,8 @@ impl Judge {
     }
 
     fn told(program: &Path, checker: &Checker, attack: Option<&CollectiveStatement>) -> Result<Judge, String> {
-        if let Some(what) = unknown_execution(checker.statement(), attack) {
-            return Err(no_executions(what));
+        if attack.is_some() && checker.statement().deployed.is_some() {
+            return Err(NO_EXECUTIONS_OF_ONE_ATTACK.into());
         }
         let divided = checker.statement().network.is_normalised();
         let of_expanded = if divided { ReachPrices::Stated } else { ReachPrices::Best };

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use gcnproof_files::{GraphFile, ModelFile, SparseMatrix};
 
 use super::process::{NAME, Process};
-use super::program::{no_executions, unknown_layers};
 use super::text::{self, WrittenLayer, dyadic, push, words};
 use crate::format::{
     Header, Local, Number, RangeClaim, RangeLines, RangeNodeProof, RangeStep, RangesStatement, UnitNumber,
@@ -35,9 +34,6 @@ impl RangeJudge {
         matrices: &[Arc<SparseMatrix>],
     ) -> Result<RangeJudge, String> {
         let written = WrittenRanges::new(graph, model, header, matrices).map_err(|reason| reason.to_string())?;
-        if let Some(what) = header.deployed.as_ref().and_then(|_| unknown_layers(model)) {
-            return Err(no_executions(what));
-        }
         Process::start(program, |to| written.write(to)).map(RangeJudge)
     }
 

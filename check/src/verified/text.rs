@@ -16,10 +16,10 @@ use crate::format::{
     RowSide, Step,
 };
 use crate::number::Dyadic;
-use crate::statement::{Links, Statement};
+use crate::statement::{Link, Links, Statement};
 
 /// The first line; it names the version of what follows.
-pub(crate) const GREETING: &str = "gcnproof-verified 11";
+pub(crate) const GREETING: &str = "gcnproof-verified 12";
 
 /// Rules whose operators it computes itself.
 const COMPUTED_AGAIN: [&str; 9] =
@@ -36,8 +36,8 @@ pub(crate) fn statement(of: &Statement, attack: Option<&CollectiveStatement>, to
     words(attack.into_iter().flat_map(CollectiveStatement::named), to)
 }
 
-/// Writes that nodes are looked at one by one, and how the network runs: as many bits, entries of all operators wrong
-/// by as many units as those that may be wrong by most, and by one where they are rounded.
+/// Writes that nodes are looked at one by one, and how the network runs: with as many bits, the layers that do, and by
+/// how many units the entries of each of their operators may be wrong.
 pub(super) fn each(
     deployed: Option<&Deployed>,
     model: &ModelFile,
@@ -47,13 +47,16 @@ pub(super) fn each(
     let Some(Deployed { precision, operator_error, flush_subnormals }) = deployed else {
         return writeln!(to, "attack each");
     };
-    let error = operator_error.iter().flatten().copied().max().unwrap_or(0).max(1);
     let subnormals = if *flush_subnormals { "flushed" } else { "gradual" };
-    writeln!(to, "attack each deployed {precision} {error} {subnormals}")?;
-    match described(model) {
-        None => writeln!(to, "runs chain"),
-        Some(described) => runs(described, model, first_operators, to),
+    writeln!(to, "attack each deployed {precision} {subnormals}")?;
+    if let Some(described) = described(model) {
+        return runs(described, model, operator_error, first_operators, to);
     }
+    writeln!(to, "runs chain")?;
+    operator_error.iter().try_for_each(|errors| {
+        write!(to, "wrong ")?;
+        words(errors, to)
+    })
 }
 
 /// The layers that a model describes, where they are not the chain of its weight layers.
@@ -66,21 +69,26 @@ fn described(model: &ModelFile) -> Option<&Described> {
     model.described.as_ref().filter(|described| **described != chain())
 }
 
-/// Was something folded into a number of a network? Executions of such networks are unknown there.
-pub(super) fn is_folded(model: &ModelFile) -> bool {
-    described(model).is_some_and(Described::is_folded)
-}
-
 /// Writes the network that runs: of each layer which layer of the chain has it from which unit on, and of each term
-/// which layer it reads, its operator and its weights, with the place where they stand in the chain.
-fn runs(described: &Described, model: &ModelFile, first_operators: &[usize], to: &mut impl Write) -> io::Result<()> {
+/// which layer it reads, its operator, by how much entries may be wrong, and its weights, with the place where they
+/// stand in the chain; and where others were folded into numbers, how many roundings more their parts pass, and their
+/// sizes.
+fn runs(
+    described: &Described,
+    model: &ModelFile,
+    operator_error: &[Vec<u32>],
+    first_operators: &[usize],
+    to: &mut impl Write,
+) -> io::Result<()> {
     writeln!(to, "runs {}", described.layers.len())?;
     for (at, of) in described.layers.iter().enumerate() {
         let (chain, outputs, last) = (&model.layers[of.layer], of.outputs, at + 1 == described.layers.len());
         let rows = chain.bias.len() / chain.weight.columns;
         let linear = |unit: usize| last || chain.linear.get(of.first + unit).copied().unwrap_or(false);
         let letters: String = (0..outputs).map(|unit| if linear(unit) { '0' } else { '1' }).collect();
-        writeln!(to, "stage {} {} {outputs} {} {rows} {letters}", of.layer, of.first, of.terms.len())?;
+        let sizes = of.bias_magnitude.as_deref().unwrap_or_default();
+        let parts = format!("{} {}", of.bias_roundings, sizes.len() / outputs);
+        writeln!(to, "stage {} {} {outputs} {} {rows} {letters} {parts}", of.layer, of.first, of.terms.len())?;
         for term in &of.terms {
             let weight = &model.layers[term.weight.layer].weight;
             let inputs = weight.rows / model.layers[term.weight.layer].operators.len().max(1);
@@ -88,14 +96,19 @@ fn runs(described: &Described, model: &ModelFile, first_operators: &[usize], to:
             let source = term.source.map_or(0, |source| source + 1);
             let operator = first_operators[of.layer] + term.operator;
             let [from, column] = [term.weight.row % inputs, term.weight.column];
-            writeln!(to, "reads {source} {operator} {units} {} {from} {column}", term.operator)?;
+            let error = operator_error[of.layer][term.operator];
+            let (among, more) = (term.operator, term.roundings);
+            let parts = if term.magnitude.is_some() { "parts" } else { "whole" };
+            writeln!(to, "reads {source} {operator} {error} {units} {among} {from} {column} {more} {parts}")?;
             for row in term.weight.row..term.weight.row + units {
                 numbers(&weight.values[row * weight.columns + column..][..outputs], outputs, to)?;
             }
+            numbers(term.magnitude.as_deref().unwrap_or_default(), outputs, to)?;
         }
         for row in chain.bias.chunks(chain.weight.columns) {
             numbers(&row[of.first..][..outputs], outputs, to)?;
         }
+        numbers(sizes, outputs, to)?;
     }
     Ok(())
 }
@@ -215,7 +228,8 @@ pub(super) fn operators(
             let known = COMPUTED_AGAIN.contains(rule);
             writeln!(to, "operator {}", if known { rule } else { "given" })?;
             for node in 0..nodes {
-                let row = links.row(node as u32).iter().filter(|link| link.term as usize == term);
+                let stated = |link: &&Link| link.term as usize == term && !link.entry.is_zero();
+                let row = links.row(node as u32).iter().filter(stated);
                 words(row.map(|link| format!("{} {:x}", link.at, link.entry.bits())), to)?;
             }
         }

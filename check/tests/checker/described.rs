@@ -467,7 +467,8 @@ fn executions_of_described_networks_are_judged_as_by_the_other_checker() {
     let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
     let cases = std::env::var("DESCRIBED_CASES").ok().and_then(|x| x.parse().ok()).unwrap_or(600u64);
     let compare = |seed: u64| {
-        let mut case = case_of(seed + 170_000_000, false);
+        // Into the numbers of half of the networks others were folded.
+        let mut case = case_of(seed + 170_000_000, seed.is_multiple_of(2));
         // Rows are divided in a third of the cases, in as many bits as there are, or in more.
         if seed.is_multiple_of(3) {
             case.world.graph.normalisation = [Normalisation::Float32, Normalisation::Float64][seed as usize / 3 % 2];
@@ -531,27 +532,4 @@ fn executions_of_described_networks_are_judged_as_by_the_other_checker() {
     let others: usize = found.iter().map(|(_, other)| other).sum();
     println!("{sums:?}, {others} networks are no chains");
     assert!(sums.iter().all(|counts| counts[1] > 100) && others > cases as usize / 4, "{sums:?} {others}");
-}
-
-/// Executions of networks into whose numbers others were folded are refused by name, and never judged as others.
-#[test]
-fn executions_with_folded_numbers_are_refused_by_name() {
-    let Ok(program) = find_program().inspect_err(|problem| println!("SKIPPED: {problem}")) else { return };
-    let mut refused = 0;
-    for seed in 0..100 {
-        let mut case = case(seed);
-        if !case.world.model.described.as_ref().is_some_and(gcnproof_files::Described::is_folded) {
-            continue;
-        }
-        case.world.header.deployed = Some(case.deployed.clone());
-        case.world.header.version = VERSION;
-        let world = &case.world;
-        let statement = Statement::new(&world.graph, &world.model, &world.header, &world.matrices).unwrap();
-        let checker = Checker::new(&statement, true);
-        assert!(!Judge::covers(&checker), "seed {seed}");
-        let Err(problem) = Judge::start(&program, &checker) else { panic!("seed {seed}") };
-        assert!(problem.contains("others were folded"), "seed {seed}: {problem}");
-        refused += 1;
-    }
-    assert!(refused > 20, "{refused}");
 }

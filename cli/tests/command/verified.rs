@@ -206,12 +206,12 @@ fn the_false_proof_is_rejected_and_the_witness_accepted() {
 #[test]
 fn what_is_not_understood_is_refused_by_name() {
     let Some(program) = program() else { return };
-    let statement = "gcnproof-verified 11\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let statement = "gcnproof-verified 12\ngraph 1 1\n\n\nbatch \noperators 1\noperator identity\n0 3ff0000000000000\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                      3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nbudget 1 both\neach 1\nfrozen \ngroups \nrows plain\nclasses predicted\nattack each\n";
     let attack = statement.replace("attack each", "attack any 0");
-    let runs = |how: &str| statement.replace("attack each", &format!("attack each {how}\nruns chain"));
+    let runs = |how: &str| statement.replace("attack each", &format!("attack each {how}\nruns chain\nwrong 1"));
     // Two nodes, one of them with the attribute, and the edge between them.
-    let edges = "gcnproof-verified 11\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
+    let edges = "gcnproof-verified 12\ngraph 2 1\n0\n\n1\n0\nbatch \noperators 1\nrule gcn\nlayers 1\nlayer 1 2 1 1 11\nterm 0\n\
                  3ff0000000000000 bff0000000000000\n3fe0000000000000 0\nedges 1 undirected change lose-all\neach 1 1\nfrozen \ncandidates all\n\
                  flips none\nrows plain\nclasses predicted\nattack each\n";
     let joint = edges.replace("flips none\n", "flips too 1 both\neach 1 1\nfrozen \n");
@@ -244,50 +244,47 @@ fn what_is_not_understood_is_refused_by_name() {
         (share("0 16777216", 1, "1 -1 0"), "ready\nrejected\nrejected\n", ""),
         (share("1 16777216", 0, "0"), "ready\nrejected\nrejected\n", ""),
         // A margin of at least ½, which four bits do not keep; and one that is −½ after a flip, or 0.
-        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 24 1 gradual")), "ready\nrobust\n", ""),
-        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 24 1 flushed")), "ready\nrobust\n", ""),
-        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 4 1 gradual")), "ready\nrejected\n", ""),
-        (format!("{}node 0 0 witness 1 1 0 0\n", runs("deployed 24 1 gradual")), "ready\nrejected\n", ""),
+        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 24 gradual")), "ready\nrobust\n", ""),
+        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 24 flushed")), "ready\nrobust\n", ""),
+        (format!("{}node 0 0 robust 1 1 {leaf}\n", runs("deployed 4 gradual")), "ready\nrejected\n", ""),
+        (format!("{}node 0 0 witness 1 1 0 0\n", runs("deployed 24 gradual")), "ready\nrejected\n", ""),
         (
-            runs("deployed 24 1 gradual").replace("3fe0000000000000 0\n", "0 3fe0000000000000\n")
+            runs("deployed 24 gradual").replace("3fe0000000000000 0\n", "0 3fe0000000000000\n")
                 + "node 0 1 witness 0 1 0 0\n",
             "ready\nnon-robust\n",
             "",
         ),
         (
-            runs("deployed 24 1 gradual").replace("3fe0000000000000 0\n", "0 4000000000000000\n")
+            runs("deployed 24 gradual").replace("3fe0000000000000 0\n", "0 4000000000000000\n")
                 + "node 0 1 witness 0 1 0 0\n",
             "ready\nrejected\n",
             "",
         ),
-        (runs("deployed 1 1 gradual"), "", "no such format"),
-        (runs("deployed 24 0 gradual"), "", "no such format"),
-        (runs("deployed 24 1"), "", "a word is missing"),
-        (runs("deployed 24 1 never"), "", "'never' is unknown"),
-        (runs("deployed 24 1 gradual 5"), "", "something follows how the network runs"),
-        (runs("running 24 1 gradual"), "", "'deployed' is missing"),
-        (runs("deployed 24 1 gradual").replace("runs chain", "node 0"), "", "'runs' is missing"),
-        (runs("deployed 24 1 gradual").replace("runs chain", "runs 0"), "", "no layers run"),
+        (runs("deployed 1 gradual"), "", "no such format"),
+        (runs("deployed 24 gradual").replace("wrong 1", "wrong"), "", "not one error for each term"),
+        (runs("deployed 24 gradual").replace("wrong 1", "wrong -1"), "", "'-1' is no count"),
+        (runs("deployed 24"), "", "a word is missing"),
+        (runs("deployed 24 never"), "", "'never' is unknown"),
+        (runs("deployed 24 gradual 5"), "", "something follows how the network runs"),
+        (runs("running 24 gradual"), "", "'deployed' is missing"),
+        (runs("deployed 24 gradual").replace("runs chain", "node 0"), "", "'runs' is missing"),
+        (runs("deployed 24 gradual").replace("runs chain", "runs 0"), "", "no layers run"),
+        (runs("deployed 24 gradual").replace("runs chain", "runs 1\nstage 1 0 2 1 1 00"), "", "a layer stands nowhere"),
+        (runs("deployed 24 gradual").replace("runs chain", "runs 1\nstage 0 0 2 1 1 0"), "", "not one activation"),
         (
-            runs("deployed 24 1 gradual").replace("runs chain", "runs 1\nstage 1 0 2 1 1 00"),
-            "",
-            "a layer stands nowhere",
-        ),
-        (runs("deployed 24 1 gradual").replace("runs chain", "runs 1\nstage 0 0 2 1 1 0"), "", "not one activation"),
-        (
-            runs("deployed 24 1 gradual").replace("rows plain", "rows 64") + &format!("node 0 0 robust 1 1 {leaf}\n"),
+            runs("deployed 24 gradual").replace("rows plain", "rows 64") + &format!("node 0 0 robust 1 1 {leaf}\n"),
             "ready\nrobust\n",
             "",
         ),
         (
-            runs("deployed 24 1 gradual").replace("rows plain", "rows 32") + &format!("node 0 0 robust 1 1 {leaf}\n"),
+            runs("deployed 24 gradual").replace("rows plain", "rows 32") + &format!("node 0 0 robust 1 1 {leaf}\n"),
             "ready\nrobust\n",
             "",
         ),
-        (edges.replace("attack each", "attack each deployed 24 1 gradual"), "", "executions on changed edges"),
+        (edges.replace("attack each", "attack each deployed 24 gradual"), "", "executions on changed edges"),
         (attack.replace("attack any 0", "attack any 1"), "", "a node is out of range"),
         (attack.replace("attack any 0", "attack some 0"), "", "an unknown attack"),
-        (statement.replace("verified 11", "verified 10"), "", "line 1: not a statement of this version"),
+        (statement.replace("verified 12", "verified 11"), "", "line 1: not a statement of this version"),
         (statement.replace("0 3ff0000000000000\n", "4 3ff0000000000000\n"), "", "line 8: a node is out of range"),
         (
             statement.replace("0 3ff0000000000000\n", "0 3ff0000000000001\n"),
