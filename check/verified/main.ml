@@ -328,7 +328,8 @@ let integer shift x = match to_integer (N.of_int shift) x with Some z -> z | Non
 let flips s = s.moves = None && match s.changes with Some c -> c.flips_too | None -> true
 let scaled_layers s finest_of term layer_of =
   let scales = Array.make (List.length s.layers + 2) 0 in
-  Option.iter (fun shares -> scales.(1) <- - finest shares) s.shares;
+  (* Where the network runs: room for errors of reading, which are rounded up. *)
+  Option.iter (fun shares -> scales.(1) <- (if s.run = None then 0 else 128) - finest shares) s.shares;
   (* Room for values at which ranges are split, and for bounds that are rounded. *)
   Option.iter (fun moves -> scales.(1) <- 64 + max scales.(1) (- finest_moves moves)) s.moves;
   let shifts = ref [] in

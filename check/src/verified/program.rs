@@ -9,7 +9,6 @@ use super::text::ReachPrices;
 use crate::checker::Checker;
 use crate::collective::{CollectiveClaim, CollectiveStatement, Share};
 use crate::format::{BoundsLine, Claim, ClassProof, NodeProof, Step};
-use crate::statement::Statement;
 use crate::verdict::Verdict;
 
 const NO_EXECUTIONS_OF_ONE_ATTACK: &str = "the verified checker knows no executions under one attack for the whole \
