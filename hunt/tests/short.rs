@@ -19,6 +19,7 @@ fn settings(area: Area, problems: u64) -> Settings {
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         out: Some(std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hunt")),
         kept: 2,
+        differing: 20,
         patience: Duration::from_secs(5),
         only: None,
         attacked: 20,
