@@ -17,6 +17,7 @@ use crate::finding::{Counts, Finding, Kind};
 use crate::generate::{LAYERS, generate_deep};
 use crate::joint;
 use crate::keep::keep;
+use crate::moved;
 use crate::questions;
 use crate::random::Random;
 use crate::ranges;
@@ -231,6 +232,23 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                 let (case, truths) = ranges::generate::generate(settings.seed, number * 20 + part);
                 let verified = settings.verified.as_deref();
                 records.extend(ranges::look::look(&case, &truths, verified, &mut random, counts.area(area)));
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
+        Area::Moved => {
+            let mut records = Vec::new();
+            for part in 0..10 {
+                let number = number * 10 + part;
+                records.extend(match moved::generate::generate(settings.seed, number) {
+                    Ok(case) => moved::look::look(case, settings.verified.as_deref(), &mut random, counts.area(area)),
+                    Err(problem) => {
+                        let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
+                        vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
+                    }
+                });
                 if stopped() {
                     break;
                 }

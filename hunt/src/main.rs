@@ -21,7 +21,7 @@ struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// What is attacked: flips, terms, rows, categories, graphs, edges, changes, joint, ranges, collective, deployed,
-    /// questions
+    /// moved, questions
     #[arg(long, value_delimiter = ',', default_values_t = AREAS.map(|area| area.name().to_string()))]
     attackers: Vec<String>,
     /// Stop after so many seconds
