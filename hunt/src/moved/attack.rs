@@ -16,7 +16,7 @@ use crate::moved::claim::stands;
 use crate::moved::generate::execution;
 use crate::moved::keep;
 use crate::moved::known::Known;
-use crate::moved::look::changed;
+use crate::moved::moves::changed;
 use crate::moved::program::MovedProgram;
 use crate::present::{Answers, Asked, Presenter, Told, answers, both};
 use crate::random::Random;

@@ -15,7 +15,7 @@ use crate::moved::attack::attack;
 use crate::moved::case::MovedCase;
 use crate::moved::keep;
 use crate::moved::known::Known;
-use crate::moved::moves::{Moves, contains};
+use crate::moved::moves::{Moves, changed, contains};
 use crate::moved::near::near;
 use crate::moved::program::MovedProgram;
 use crate::moved::runs::exactly;
@@ -192,10 +192,4 @@ impl MovedLook<'_> {
         let class = (reference + 1 + random.below(classes - 1)) % classes;
         Some(Aim { node, reference, class, side: if random.percent(60) { -1.0 } else { 1.0 } })
     }
-}
-
-/// What the witness of a result moves.
-pub fn changed(result: &NodeResult) -> Moves {
-    let values = result.details.values.iter().flatten();
-    result.witness.iter().zip(values).map(|(flip, &value)| ((flip.node, flip.attribute), value)).collect()
 }

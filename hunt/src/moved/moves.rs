@@ -1,5 +1,7 @@
 //! Admissible moves by chance: entries at the ends of their ranges, or between them.
 
+use gcnproof::NodeResult;
+
 use crate::exact::Exact;
 use crate::joint::case::Entry;
 use crate::random::Random;
@@ -46,4 +48,10 @@ fn value(case: &RangeCase, entry: Entry, inside: bool, random: &mut Random) -> f
 pub fn contains(case: &RangeCase, entry: Entry, value: &Exact) -> bool {
     let [low, high] = case.range(entry);
     value.compare(&low).is_ge() && value.compare(&high).is_le()
+}
+
+/// What the witness of a result moves.
+pub fn changed(result: &NodeResult) -> Moves {
+    let values = result.details.values.iter().flatten();
+    result.witness.iter().zip(values).map(|(flip, &value)| ((flip.node, flip.attribute), value)).collect()
 }
