@@ -27,12 +27,14 @@ pub enum Area {
     Collective,
     /// Executions in float32 of described networks.
     Deployed,
+    /// Executions on attributes that are moved within ranges.
+    Moved,
     /// Questions put to the checker about files that state something else.
     Questions,
 }
 
 /// All areas, in the order of the counts.
-pub const AREAS: [Area; 12] = [
+pub const AREAS: [Area; 13] = [
     Area::Flips,
     Area::Terms,
     Area::Rows,
@@ -45,6 +47,7 @@ pub const AREAS: [Area; 12] = [
     Area::Graphs,
     Area::Joint,
     Area::Ranges,
+    Area::Moved,
 ];
 
 impl Area {
@@ -62,6 +65,7 @@ impl Area {
             Area::Ranges => "ranges",
             Area::Collective => "collective",
             Area::Deployed => "deployed",
+            Area::Moved => "moved",
             Area::Questions => "questions",
         }
     }
@@ -81,6 +85,7 @@ impl Area {
             Area::Ranges => 12,
             Area::Collective => 16,
             Area::Deployed => 14,
+            Area::Moved => 12,
             Area::Questions => 6,
         }
     }

@@ -208,3 +208,48 @@ impl Exact {
         head * 2f64.powi(half) * 2f64.powi(rest)
     }
 }
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Exact) -> bool {
+        self.compare(other).is_eq()
+    }
+}
+
+impl PartialOrd for Exact {
+    fn partial_cmp(&self, other: &Exact) -> Option<Ordering> {
+        Some(self.compare(other))
+    }
+}
+
+impl AddAssign<&Exact> for Exact {
+    fn add_assign(&mut self, other: &Exact) {
+        *self = self.plus(other);
+    }
+}
+
+impl SubAssign<&Exact> for Exact {
+    fn sub_assign(&mut self, other: &Exact) {
+        *self = self.plus(&other.negated());
+    }
+}
+
+/// Slower than integers at a common exponent, but of any numbers.
+impl Number for Exact {
+    fn scaled(x: f64, _: i32) -> Self {
+        Exact::from_f64(x)
+    }
+    fn zero() -> Self {
+        Exact::zero()
+    }
+    fn add_product(&mut self, a: &Self, b: &Self) {
+        *self = self.plus(&a.times(b));
+    }
+    fn rectify(&mut self) {
+        if self.sign().is_lt() {
+            *self = Exact::zero();
+        }
+    }
+    fn is_zero(&self) -> bool {
+        self.sign().is_eq()
+    }
+}

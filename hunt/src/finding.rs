@@ -27,6 +27,8 @@ pub enum Kind {
     Rejected,
     /// The checker says one thing with intervals and another exactly.
     Disagreement,
+    /// The verified checker rejects what the other one accepts.
+    Unverified,
     /// The checker accepts a proof of something false.
     Accepted,
     /// The checker accepts what the format's rules, evaluated independently, do not accept.
@@ -38,7 +40,7 @@ pub enum Kind {
 }
 
 /// All kinds, in the order of the counts.
-pub const KINDS: [Kind; 12] = [
+pub const KINDS: [Kind; 13] = [
     Kind::Verdict,
     Kind::Margin,
     Kind::Wide,
@@ -47,6 +49,7 @@ pub const KINDS: [Kind; 12] = [
     Kind::Unproved,
     Kind::Rejected,
     Kind::Disagreement,
+    Kind::Unverified,
     Kind::Accepted,
     Kind::Rules,
     Kind::Crash,
@@ -65,11 +68,17 @@ impl Kind {
             Kind::Unproved => "unproved",
             Kind::Rejected => "own-proof-rejected",
             Kind::Disagreement => "disagreement",
+            Kind::Unverified => "not-verified",
             Kind::Accepted => "false-acceptance",
             Kind::Rules => "against-rules",
             Kind::Crash => "crash",
             Kind::Expensive => "expensive",
         }
+    }
+
+    /// Do two checkers say different things?
+    pub fn is_difference(self) -> bool {
+        matches!(self, Kind::Disagreement | Kind::Unverified)
     }
 }
 
@@ -100,6 +109,8 @@ pub struct AreaCounts {
     pub nodes: AtomicU64,
     /// Executions drawn.
     pub executions: AtomicU64,
+    /// The largest error of an execution, in thousandths of its bound.
+    pub closest: AtomicU64,
     /// Own proofs shown to the checker.
     pub own: AtomicU64,
     /// Tampered and forged proofs, headers and questions shown to the checker.
@@ -114,6 +125,8 @@ pub struct AreaCounts {
     pub confirmed: AtomicU64,
     /// Nanoseconds of processor time.
     pub nanoseconds: AtomicU64,
+    /// Proofs on which checkers differ.
+    pub differences: AtomicU64,
     /// Findings; slow searches are not counted.
     pub found: AtomicU64,
 }
@@ -122,6 +135,7 @@ impl AreaCounts {
     /// Counts a finding.
     pub fn find(&self, kind: Kind) {
         Counts::add(&self.found, usize::from(kind != Kind::Slow));
+        Counts::add(&self.differences, usize::from(kind.is_difference()));
     }
 }
 
@@ -132,10 +146,12 @@ impl fmt::Display for AreaCounts {
         let (shown, wrong, accepted) = (of(&self.shown), of(&self.false_claims), of(&self.accepted));
         write!(f, " tampered or forged {shown} (false claims {wrong}, accepted {accepted})")?;
         if of(&self.verified) > 0 {
-            write!(f, " verified {} (accepted {})", of(&self.verified), of(&self.confirmed))?;
+            let [verified, confirmed, differences] = [&self.verified, &self.confirmed, &self.differences].map(of);
+            write!(f, " verified {verified} (accepted {confirmed}, differences {differences})")?;
         }
         if of(&self.executions) > 0 {
-            write!(f, " executions {}", of(&self.executions))?;
+            let share = of(&self.closest) as f64 / 10.0;
+            write!(f, " executions {} (errors up to {share:.1} % of their bounds)", of(&self.executions))?;
         }
         write!(f, " findings {} ({:.1} s)", of(&self.found), of(&self.nanoseconds) as f64 * 1e-9)
     }
@@ -148,7 +164,7 @@ macro_rules! counters {
         pub struct Counts {
             $(#[doc = $text] pub $field: AtomicU64,)*
             /// Findings of each kind.
-            pub found: [AtomicU64; 12],
+            pub found: [AtomicU64; KINDS.len()],
             /// Counts of each area.
             pub areas: [AreaCounts; AREAS.len()],
         }
@@ -186,6 +202,7 @@ counters! {
     attacking: "Nanoseconds of tampering and forging.",
     judging: "Nanoseconds of evaluating the rules.",
     verifying: "Nanoseconds of the verified checker.",
+    differing: "Cases in which checkers differ.",
 }
 
 impl Counts {
@@ -203,6 +220,11 @@ impl Counts {
     pub fn find(&self, kind: Kind) -> u64 {
         let place = KINDS.iter().position(|&one| one == kind).unwrap_or(0);
         self.found[place].fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Findings of one kind.
+    pub fn findings_of(&self, kind: Kind) -> u64 {
+        KINDS.iter().position(|&one| one == kind).map_or(0, |place| Counts::get(&self.found[place]))
     }
 
     /// Findings of all kinds; a slow search is told, but is none.

@@ -17,6 +17,7 @@ use crate::finding::{Counts, Finding, Kind};
 use crate::generate::{LAYERS, generate_deep};
 use crate::joint;
 use crate::keep::keep;
+use crate::moved;
 use crate::questions;
 use crate::random::Random;
 use crate::ranges;
@@ -49,6 +50,8 @@ pub struct Settings {
     pub out: Option<PathBuf>,
     /// Findings of one kind that are made small and kept.
     pub kept: u64,
+    /// Cases in which checkers differ: of so many every proof on which they do is kept.
+    pub differing: u64,
     /// How long one finding is made smaller.
     pub patience: Duration,
     /// Only the case of this number.
@@ -84,12 +87,17 @@ pub fn hunt(settings: &Settings, say: &(dyn Fn(&str) + Sync)) -> Counts {
             let start = Instant::now();
             let found = one(settings, area, number, &counts);
             Counts::add(&counts.area(area).nanoseconds, start.elapsed().as_nanos() as usize);
+            let differs = found.iter().any(|finding| finding.kind().is_difference());
+            // Why checkers differ shows in many proofs side by side, not in a few of the first case.
+            let whole = differs && counts.differing.fetch_add(1, Ordering::Relaxed) < settings.differing;
             for finding in found {
                 let before = counts.find(finding.kind());
                 counts.area(area).find(finding.kind());
+                let end = format!("{}-{}-{number}-{before}", area.name(), settings.seed);
                 if before < settings.kept && !stopped() {
-                    let end = format!("{}-{}-{number}-{before}", area.name(), settings.seed);
                     treat(settings, finding, area, &end, &folders, say);
+                } else if whole && finding.kind().is_difference() {
+                    keep_only(settings, &finding, &end, &folders, say);
                 }
             }
         }
@@ -230,6 +238,23 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
             }
             records
         }
+        Area::Moved => {
+            let mut records = Vec::new();
+            for part in 0..10 {
+                let number = number * 10 + part;
+                records.extend(match moved::generate::generate(settings.seed, number) {
+                    Ok(case) => moved::look::look(case, settings.verified.as_deref(), &mut random, counts.area(area)),
+                    Err(problem) => {
+                        let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
+                        vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
+                    }
+                });
+                if stopped() {
+                    break;
+                }
+            }
+            records
+        }
         Area::Terms | Area::Rows | Area::Categories | Area::Deployed => {
             let numbers = if area == Area::Deployed { Numbers::Float32 } else { Numbers::Any };
             let components = 1 + random.below(settings.components.min(if area == Area::Terms { 120 } else { 40 }));
@@ -354,6 +379,20 @@ fn flips(
         findings.extend(binary::run(program, &part, how, &truths, &folder, counts));
     }
     findings
+}
+
+/// Keeps a finding as it was found, in a folder whose name has this end.
+fn keep_only(settings: &Settings, finding: &Found, end: &str, folders: &Mutex<()>, say: &(dyn Fn(&str) + Sync)) {
+    let Some(out) = settings.out.as_deref() else { return };
+    let _one_at_a_time = folders.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let name = format!("{}-{end}", finding.kind().name());
+    let kept = match finding {
+        Found::Flips(finding) => keep(finding, finding, out, &name),
+        Found::Other(record) => record.keep(out, &name),
+    };
+    if let Err(error) = kept {
+        say(&format!("{name} cannot be kept: {error}"));
+    }
 }
 
 /// Makes a finding small where that is possible, and keeps it in a folder whose name has this end.

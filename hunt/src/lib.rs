@@ -10,7 +10,7 @@
 //! | [`hints`], [`rules`], `bends`, [`evaluate`], [`judge`], [`climb`], [`forge`] | the rules of the format, evaluated independently |
 //! | [`finding`], [`shrink`], [`keep`] | what was found, made small and kept |
 //! | [`area`], [`record`] | what is attacked, its counts, and findings kept as they were found |
-//! | [`terms`], [`edges`], [`changes`], [`joint`], [`ranges`], [`collective`], [`deployed`], [`questions`] | the other areas, each with a generator, a brute force and attacks |
+//! | [`terms`], [`edges`], [`changes`], [`joint`], [`ranges`], [`collective`], [`deployed`], [`moved`], [`questions`] | the other areas, each with a generator, a brute force and attacks |
 //! | [`resources`] | small files with large costs |
 //! | [`hunt`] | all of it, until stopped |
 
@@ -40,6 +40,7 @@ pub mod joint;
 pub mod judge;
 pub mod keep;
 pub mod made;
+pub mod moved;
 pub mod mutate;
 mod nested;
 pub mod network;

@@ -122,7 +122,7 @@ pub fn made_up(
         };
         let truth = ring.truths[node].robust() == Some(true);
         if let Some(message) = ring.verified(&fast, &proof, by_rules.is_ok(), truth) {
-            report(if truth { Kind::Disagreement } else { Kind::Accepted }, message, &lines, &line);
+            report(if truth { Kind::Unverified } else { Kind::Accepted }, message, &lines, &line);
         }
         for (name, checker) in [("rounded", &fast), ("exactly", &exact)] {
             match (guard(|| checker.check(&proof)), &by_rules) {

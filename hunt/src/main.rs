@@ -20,7 +20,8 @@ struct Arguments {
     /// The seed of all problems [default: from the clock]
     #[arg(long)]
     seed: Option<u64>,
-    /// What is attacked: flips, terms, rows, categories, graphs, edges, changes, collective, deployed, questions
+    /// What is attacked: flips, terms, rows, categories, graphs, edges, changes, joint, ranges, collective, deployed,
+    /// moved, questions
     #[arg(long, value_delimiter = ',', default_values_t = AREAS.map(|area| area.name().to_string()))]
     attackers: Vec<String>,
     /// Stop after so many seconds
@@ -44,6 +45,9 @@ struct Arguments {
     /// Findings of one kind that are made small and kept; more are counted
     #[arg(long, default_value_t = 5)]
     kept: u64,
+    /// Cases in which checkers differ, of which every proof on which they do is kept as it was found
+    #[arg(long, default_value_t = 200)]
+    differing: u64,
     /// Only the case of this number (the second number in the name of a finding's folder)
     #[arg(long)]
     only: Option<u64>,
@@ -124,6 +128,7 @@ fn main() -> ExitCode {
         threads,
         out: Some(arguments.out),
         kept: arguments.kept,
+        differing: arguments.differing,
         patience: Duration::from_secs(10),
         only: arguments.only,
         attacked: arguments.attacked,

@@ -234,12 +234,20 @@ impl<N: Number> Network<N> {
             .chunks(width.max(1))
             .map(|row| self.rows.entry(row.iter().filter(|present| **present).count()))
             .collect();
+        self.direct_on(range, |at| attributes[at].then(|| &entries[at / width]))
+    }
+
+    /// The same of any numbers in the place of attributes; `input` has those that are not 0.
+    fn direct_on<'n>(&self, range: &Range<usize>, input: impl Fn(usize) -> Option<&'n N>) -> Vec<N>
+    where
+        N: 'n,
+    {
         let (mut all, mut sent) = (Vec::new(), Vec::new());
         for layer in &self.layers {
             let start = all.len();
             range.clone().for_each(|node| all.extend_from_slice(layer.bias_of(node)));
             for term in layer.terms.iter().filter(|term| term.source == Source::Attributes) {
-                term.pass(range, |at| attributes[at].then(|| &entries[at / width]), &mut sent, &mut all[start..]);
+                term.pass(range, &input, &mut sent, &mut all[start..]);
             }
         }
         all
@@ -296,6 +304,13 @@ impl<N: Number> Network<N> {
     pub fn values(&self, range: &Range<usize>, attributes: &[bool]) -> Vec<Vec<N>> {
         let mut scratch = Scratch { values: Vec::new(), sent: Vec::new() };
         self.forward(&self.direct(range, attributes), range, &mut scratch);
+        scratch.values
+    }
+
+    /// The values of all layers with these numbers as attributes (nodes × attributes).
+    pub fn values_on(&self, range: &Range<usize>, rows: &[N]) -> Vec<Vec<N>> {
+        let mut scratch = Scratch { values: Vec::new(), sent: Vec::new() };
+        self.forward(&self.direct_on(range, |at| Some(&rows[at]).filter(|x| !x.is_zero())), range, &mut scratch);
         scratch.values
     }
 

@@ -213,9 +213,7 @@ impl Told {
             Told::Shown(verdict) if !truth => {
                 Some((Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false")))
             }
-            Told::Rejected if accepted => {
-                Some((Kind::Disagreement, "accepted, but not by the verified checker".into()))
-            }
+            Told::Rejected if accepted => Some((Kind::Unverified, "accepted, but not by the verified checker".into())),
             _ => None,
         }
     }
@@ -244,7 +242,8 @@ impl Presenter<'_> {
     /// Shows a line; returns the bound that it was rejected for where there is one, `None` if it was accepted.
     pub fn show(&self, line: &Value, found: &mut Vec<Record>) -> Option<f64> {
         let text = line.to_string();
-        let node = line["node"]["id"].as_u64().unwrap_or(0).min(self.robust.len() as u64 - 1) as usize;
+        let stated = ["node", "ranged"].iter().find_map(|kind| line[kind]["id"].as_u64()).unwrap_or(0);
+        let node = stated.min((self.robust.len() as u64).saturating_sub(1)) as usize;
         let mut report = |kind: Kind, message: String| found.push((self.keep)(kind, node, message, &text));
         Counts::add(&self.counts.shown, 1);
         let [rounded, exactly] = match (self.check)(&text) {
@@ -268,7 +267,11 @@ impl Presenter<'_> {
             Counts::add(&self.counts.verified, 1);
             Counts::add(&self.counts.confirmed, usize::from(matches!(answer, Ok(Told::Shown(_)))));
             match answer {
-                Ok(told) => told.wrong(rounded.is_ok(), truth).into_iter().for_each(|(kind, text)| report(kind, text)),
+                Ok(told) => {
+                    if let Some((kind, wrong)) = told.wrong(rounded.is_ok(), truth) {
+                        report(kind, format!("{wrong}: rounded {rounded:?}, exactly {exactly:?}, verified {told:?}"));
+                    }
+                }
                 Err(problem) => report(Kind::Crash, format!("verified checker: {problem}")),
             }
         }

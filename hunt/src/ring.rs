@@ -92,7 +92,7 @@ impl Ring<'_> {
         let truth = is_true(self.case, self.truths, line);
         Counts::add(&self.counts.false_claims, usize::from(!truth));
         if let Some(message) = self.verified(self.fast, &proof, accepted, truth) {
-            report(if truth { Kind::Disagreement } else { Kind::Accepted }, message);
+            report(if truth { Kind::Unverified } else { Kind::Accepted }, message);
         }
         match rounded {
             Ok(verdict) => {

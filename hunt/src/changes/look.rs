@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::area::Area;
 use crate::changes::case::{Allowed, ChangeCase, Done, Ends, Means};
+use crate::changes::keep::files;
 use crate::changes::truth::{ChangeTruth, admissible, logits, permitted, truths};
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::present::{Told, both};
@@ -48,6 +49,8 @@ struct ChangeLook<'a> {
     case: &'a ChangeCase,
     /// The verified checker, where it is asked as well.
     verified: Option<&'a Path>,
+    /// The header that proofs are under, `{"header":…}`.
+    header: Value,
     counts: &'a AreaCounts,
     found: Vec<Record>,
 }
@@ -59,7 +62,7 @@ const MOST_SETS: u64 = 500;
 pub fn look(case: &ChangeCase, verified: Option<&Path>, random: &mut Random, counts: &AreaCounts) -> Vec<Record> {
     Counts::add(&counts.cases, 1);
     Counts::add(&counts.problems, 1);
-    let mut look = ChangeLook { case, verified, counts, found: Vec::new() };
+    let mut look = ChangeLook { case, verified, header: Value::Null, counts, found: Vec::new() };
     match guard(|| look.certify(random)) {
         Ok(Ok(())) => {}
         Ok(Err(problem)) | Err(problem) => look.report(Kind::Crash, 0, problem, Value::Null),
@@ -70,7 +73,9 @@ pub fn look(case: &ChangeCase, verified: Option<&Path>, random: &mut Random, cou
 impl ChangeLook<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String, proof: Value) {
         let text = format!("node {node}\n{proof}\n{:#?}\n", self.case);
-        self.found.push(Record { area: Area::Changes, kind, message, files: Vec::new(), text });
+        let (graph, layers, line) = (&self.case.graph, &self.case.model.layers, proof.to_string());
+        let files = files(graph, layers, &self.header, Some(line.as_str()).filter(|_| !proof.is_null()));
+        self.found.push(Record { area: Area::Changes, kind, message, files, text });
     }
 
     fn judge(&self, header: &Header) -> Result<Option<EdgeJudge>, String> {
@@ -107,6 +112,7 @@ impl ChangeLook<'_> {
         // Lists end most searches of small problems; without them bounds have to.
         let most = random.pick(&[0, 2, 10, 1500]);
         let certifier = EdgeCertifier::new(problem).effort(how.effort()).proofs(true).listing(most).stop(stopped);
+        self.header = json!({ "header": header });
         let statement = Statement::new(&case.graph, &case.model, &header).map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
         let mut judge = self.judge(&header)?;
@@ -234,6 +240,7 @@ impl ChangeLook<'_> {
             }
         }
         let stated: Header = serde_json::from_value(stated).map_err(|error| error.to_string())?;
+        self.header = json!({ "header": stated });
         let statement = Statement::new(&case.graph, &case.model, &stated).map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
         let mut judge = self.judge(&stated)?;

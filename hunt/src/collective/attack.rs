@@ -99,7 +99,7 @@ impl FilePresenter<'_> {
                 let text = format!("the verified checker accepts {claimed}, but {truth} can be broken");
                 Some((Kind::Accepted, text))
             }
-            false if accepted => Some((Kind::Disagreement, "accepted, but not by the verified checker".into())),
+            false if accepted => Some((Kind::Unverified, "accepted, but not by the verified checker".into())),
             _ => None,
         }
     }

@@ -50,7 +50,7 @@ impl<'a> Evidence<'a> {
         let mut broken = vec![false; truths.len()];
         for _ in 0..8 {
             let set = &sets[random.below(sets.len())];
-            let attributes = case.base.attributes_after(&range, set);
+            let attributes = case.numbers(&case.base.attributes_after(&range, set));
             for node in range.clone() {
                 let Some(reference) = truths[node].reference else { continue };
                 let class = (reference + 1 + random.below(classes - 1)) % classes;
@@ -77,9 +77,9 @@ impl<'a> Evidence<'a> {
             return Some(false);
         }
         let range = 0..self.case.base.nodes();
-        let attributes = self.case.base.attributes_after(&range, &flips);
+        let attributes = self.case.numbers(&self.case.base.attributes_after(&range, &flips));
         let aim = Some(Aim { node: id, reference, class, side: 1.0 });
-        let fooled = |computed: &[f32]| computed[id * classes + reference] < computed[id * classes + class];
+        let fooled = |computed: &[f64]| computed[id * classes + reference] < computed[id * classes + class];
         Some((0..3).all(|_| fooled(&self.deployment.run(&range, &attributes, aim, random))))
     }
 

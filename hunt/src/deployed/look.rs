@@ -1,15 +1,15 @@
 //! One case as it runs: error bounds and verdicts of the program, compared with executions.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gcnproof::internals::bound::workspace::Workspace;
-use gcnproof::{DeployedVerdict, Execution, NodeResult};
+use gcnproof::{Execution, NodeResult};
 
 use crate::area::Area;
 use crate::deployed::attack;
+use crate::deployed::compare::{Seen, contradictions};
 use crate::deployed::execution::{Aim, Deployment};
 use crate::deployed::program::{DeployedProgram, options};
 use crate::exact::Exact;
@@ -141,7 +141,7 @@ impl Watch<'_> {
             chosen.push(sets[random.below(sets.len())].clone());
         }
         for set in chosen {
-            let attributes = self.case.base.attributes_after(range, &set);
+            let attributes = self.case.numbers(&self.case.base.attributes_after(range, &set));
             let exact = self.oracle.logits(range, &set);
             for round in 0..EXECUTIONS[0] + EXECUTIONS[1] {
                 let aim = if round < EXECUTIONS[0] { None } else { self.aim(range, random) };
@@ -166,62 +166,23 @@ impl Watch<'_> {
         results: &[Option<NodeResult>],
         set: &[(usize, usize)],
         exact: &[Exact],
-        computed: &[f32],
+        computed: &[f64],
     ) {
         let classes = self.case.base.classes();
         for (row, result) in results.iter().enumerate() {
-            let Some(NodeResult { deployed: Some(deployed), reference, margins, witness, .. }) = result else {
-                continue;
-            };
-            let node = range.start + row;
-            let exact = &exact[row * classes..][..classes];
-            let computed = &computed[row * classes..][..classes];
-            let margin = |class: usize| f64::from(computed[*reference]) - f64::from(computed[class]);
-            for (place, of) in margins.iter().enumerate() {
-                let error = deployed.errors[place];
-                if !error.is_finite() {
-                    continue;
-                }
-                if !margin(of.class).is_finite() {
-                    let text = format!("class {}: an execution overflows, the error is said to be {error:e}", of.class);
-                    self.report(Kind::Margin, node, text);
-                    continue;
-                }
-                let true_margin = exact[*reference].plus(&exact[of.class].negated());
-                let said = Exact::from_f64(f64::from(computed[*reference]))
-                    .plus(&Exact::from_f64(f64::from(computed[of.class])).negated());
-                let difference = said.plus(&true_margin.negated());
-                let beyond = difference.compare_f64(error) == Ordering::Greater
-                    || difference.compare_f64(-error) == Ordering::Less;
-                if beyond {
-                    let text = format!(
-                        "flips {set:?}, class {}: an execution gives {:e} for a margin of {:e}, which differ by more than {error:e}",
-                        of.class,
-                        said.approximate(),
-                        true_margin.approximate()
-                    );
-                    self.report(Kind::Margin, node, text);
-                }
-            }
-            let least = margins.iter().map(|of| margin(of.class)).fold(f64::INFINITY, f64::min);
-            if deployed.verdict == DeployedVerdict::Robust && least <= 0.0 {
-                let text = format!("deployed: said to be robust, but an execution on {set:?} gives {least:e}");
-                self.report(Kind::Verdict, node, text);
-            }
+            let Some(result) = result else { continue };
             let mut flips: Vec<(usize, usize)> =
-                witness.iter().map(|flip| (flip.node as usize, flip.attribute as usize)).collect();
+                result.witness.iter().map(|flip| (flip.node as usize, flip.attribute as usize)).collect();
             flips.retain(|flip| range.contains(&flip.0));
-            if deployed.verdict == DeployedVerdict::NonRobust && same(&flips, set) && least >= 0.0 {
-                let text = format!("deployed: the witness {set:?} does not fool an execution, which gives {least:e}");
-                self.report(Kind::Verdict, node, text);
-            }
-            let predicted = self.truths[node].predicted;
-            let largest =
-                (0..classes).filter(|&y| y != predicted).map(|y| computed[y]).fold(f32::NEG_INFINITY, f32::max);
-            if set.is_empty() && !deployed.prediction_depends && largest >= computed[predicted] {
-                let text =
-                    "deployed: the prediction is said not to depend on rounding, but an execution has another".into();
-                self.report(Kind::Verdict, node, text);
+            let seen = Seen {
+                input: &set,
+                is_unchanged: set.is_empty(),
+                is_witness: same(&flips, set),
+                exact: &exact[row * classes..][..classes],
+                computed: &computed[row * classes..][..classes],
+            };
+            for (kind, message) in contradictions(result, &seen, self.counts) {
+                self.report(kind, range.start + row, message);
             }
         }
     }

@@ -43,5 +43,9 @@ impl DeployedProgram {
 pub fn options(execution: Execution, how: How) -> String {
     let error = execution.operator_error.map(|ulps| format!(" --operator-error {ulps}")).unwrap_or_default();
     let flush = if execution.flush_subnormals { " --flush-subnormals" } else { "" };
-    format!("--deployed float32{error}{flush} {}", how.options())
+    let roundoff = match execution.precision {
+        24 => String::new(),
+        bits => format!(" --unit-roundoff 2^-{bits}"),
+    };
+    format!("--deployed float32{roundoff}{error}{flush} {}", how.options())
 }

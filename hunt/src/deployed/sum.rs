@@ -1,12 +1,12 @@
-//! Sums of products in float32: any order, any grouping, fused or not.
+//! Sums of products in a floating-point format: any order, any grouping, fused or not.
 
+use crate::deployed::format::Format;
 use crate::random::Random;
 
 /// How one execution adds up.
 #[derive(Clone, Copy, Debug)]
 pub struct Adder {
-    /// May subnormal numbers become zero?
-    pub flush: bool,
+    pub format: Format,
 }
 
 /// An order of a sum.
@@ -24,7 +24,7 @@ enum Order {
     Tree,
     /// Always the summand whose rounding goes furthest in the wanted direction.
     Greedy,
-    /// In float64, rounded once.
+    /// In float64, rounded at the end.
     Double,
 }
 
@@ -32,23 +32,18 @@ const ORDERS: [Order; 7] =
     [Order::Given, Order::Shuffled, Order::Descending, Order::Ascending, Order::Tree, Order::Greedy, Order::Double];
 
 impl Adder {
-    /// A result as it is stored.
-    pub fn stored(self, x: f32) -> f32 {
-        if self.flush && x.is_subnormal() { 0.0 } else { x }
-    }
-
     /// One step of a sum.
-    fn add(self, sum: f32, [a, b]: [f32; 2], fused: bool) -> f32 {
-        if fused { self.stored(a.mul_add(b, sum)) } else { self.stored(sum + self.stored(a * b)) }
+    fn add(self, sum: f64, (a, b): (f64, f64), fused: bool) -> f64 {
+        if fused { self.format.fused(a, b, sum) } else { self.format.sum(sum, self.format.product(a, b)) }
     }
 
     /// The sum of some products in some order; `wanted` is the direction (1 or −1) in which it is to be wrong, or 0.
-    pub fn sum(self, products: &[(f32, f32)], wanted: f32, random: &mut Random) -> f32 {
+    pub fn sum(self, products: &[(f64, f64)], wanted: f64, random: &mut Random) -> f64 {
         // Zeros are added exactly.
-        let mut list: Vec<(f32, f32)> = products.iter().copied().filter(|(a, b)| *a != 0.0 && *b != 0.0).collect();
+        let mut list: Vec<(f64, f64)> = products.iter().copied().filter(|(a, b)| *a != 0.0 && *b != 0.0).collect();
         match list.as_slice() {
             [] => return 0.0,
-            &[(a, b)] => return self.stored(a * b),
+            &[(a, b)] => return self.format.product(a, b),
             _ => {}
         }
         if wanted == 0.0 {
@@ -56,7 +51,7 @@ impl Adder {
             let fused = random.percent(50);
             return self.ordered(&mut list, order, fused, wanted, random);
         }
-        let mut best = f32::NAN;
+        let mut best = f64::NAN;
         for order in [Order::Greedy, Order::Descending, Order::Shuffled, Order::Tree] {
             for fused in [false, true] {
                 let sum = self.ordered(&mut list.clone(), order, fused, wanted, random);
@@ -68,8 +63,8 @@ impl Adder {
         best
     }
 
-    fn ordered(self, list: &mut Vec<(f32, f32)>, order: Order, fused: bool, wanted: f32, random: &mut Random) -> f32 {
-        let size = |product: &(f32, f32)| (f64::from(product.0) * f64::from(product.1)).abs();
+    fn ordered(self, list: &mut Vec<(f64, f64)>, order: Order, fused: bool, wanted: f64, random: &mut Random) -> f64 {
+        let size = |product: &(f64, f64)| (product.0 * product.1).abs();
         match order {
             Order::Given => {}
             Order::Shuffled => shuffle(list, random),
@@ -78,36 +73,36 @@ impl Adder {
             Order::Tree => return self.tree(list, random),
             Order::Greedy => return self.greedy(list, fused, if wanted == 0.0 { 1.0 } else { wanted }),
             Order::Double => {
-                return self.stored(list.iter().map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() as f32);
+                return self.format.read(list.iter().map(|(a, b)| a * b).sum::<f64>());
             }
         }
-        let first = self.stored(list[0].0 * list[0].1);
-        list[1..].iter().fold(first, |sum, &product| self.add(sum, product.into(), fused))
+        let first = self.format.product(list[0].0, list[0].1);
+        list[1..].iter().fold(first, |sum, &product| self.add(sum, product, fused))
     }
 
-    fn tree(self, list: &[(f32, f32)], random: &mut Random) -> f32 {
-        let mut sums: Vec<f32> = list.iter().map(|(a, b)| self.stored(a * b)).collect();
+    fn tree(self, list: &[(f64, f64)], random: &mut Random) -> f64 {
+        let mut sums: Vec<f64> = list.iter().map(|&(a, b)| self.format.product(a, b)).collect();
         while sums.len() > 1 {
             let one = sums.swap_remove(random.below(sums.len()));
             let at = random.below(sums.len());
-            sums[at] = self.stored(sums[at] + one);
+            sums[at] = self.format.sum(sums[at], one);
         }
         sums[0]
     }
 
     /// Begins with the largest, since errors are relative to what is there already.
-    fn greedy(self, list: &mut Vec<(f32, f32)>, fused: bool, wanted: f32) -> f32 {
-        let exact = |product: &(f32, f32)| f64::from(product.0) * f64::from(product.1);
+    fn greedy(self, list: &mut Vec<(f64, f64)>, fused: bool, wanted: f64) -> f64 {
+        let exact = |product: &(f64, f64)| product.0 * product.1;
         let largest = (0..list.len()).max_by(|&x, &y| exact(&list[x]).abs().total_cmp(&exact(&list[y]).abs()));
         let (a, b) = list.swap_remove(largest.unwrap_or(0));
-        let mut sum = self.stored(a * b);
+        let mut sum = self.format.product(a, b);
         while !list.is_empty() {
-            let error = |product: &(f32, f32)| {
-                let next = self.add(sum, (*product).into(), fused);
-                (f64::from(next) - (f64::from(sum) + exact(product))) * f64::from(wanted)
+            let error = |product: &(f64, f64)| {
+                let next = self.add(sum, *product, fused);
+                (next - (sum + exact(product))) * wanted
             };
             let at = (0..list.len()).max_by(|&x, &y| error(&list[x]).total_cmp(&error(&list[y]))).unwrap_or(0);
-            sum = self.add(sum, list.swap_remove(at).into(), fused);
+            sum = self.add(sum, list.swap_remove(at), fused);
         }
         sum
     }

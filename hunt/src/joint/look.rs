@@ -10,11 +10,12 @@ use gcnproof::{Budget, Certifier, Direction, Graph, Network, Problem, Verdict};
 use gcnproof_check::edges::format::Line;
 use gcnproof_check::format::Convention;
 use gcnproof_check::joint::{Checker, Statement};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::area::Area;
 use crate::case::Way;
 use crate::changes::case::Ends;
+use crate::changes::keep::files;
 use crate::changes::look::budget;
 use crate::changes::truth::{ChangeTruth, admissible, permitted};
 use crate::finding::{AreaCounts, Counts, Kind};
@@ -60,8 +61,15 @@ fn flips(case: &JointCase, graph: &Graph) -> Result<Budget, String> {
 
 impl JointLook<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String) {
+        self.report_line(kind, node, message, &Value::Null, &Value::Null);
+    }
+
+    /// The same of a line under a header, `{"header":…}`.
+    fn report_line(&mut self, kind: Kind, node: usize, message: String, header: &Value, line: &Value) {
         let text = format!("node {node}\n{:#?}\n", self.case);
-        self.found.push(Record { area: Area::Joint, kind, message, files: Vec::new(), text });
+        let changes = &self.case.changes;
+        let files = files(&changes.graph, &changes.model.layers, header, Some(&line.to_string()));
+        self.found.push(Record { area: Area::Joint, kind, message, files, text });
     }
 
     fn certify(&mut self, random: &mut Random) -> Result<(), String> {
@@ -74,6 +82,7 @@ impl JointLook<'_> {
         let how = random.pick(&[How::Complete, How::Complete, How::Complete, How::Best]);
         let certifier = JointCertifier::new(problem).effort(how.effort()).proofs(true).stop(stopped);
         let header = joint_header(("graph", "model"), (&network, &[]), &means, Convention::Predicted);
+        let under = json!({ "header": header });
         let statement = Statement::new(&case.changes.graph, &case.changes.model, &header);
         let statement = statement.map_err(|reason| reason.to_string())?;
         let checkers = [Checker::new(&statement, false), Checker::new(&statement, true)];
@@ -102,11 +111,14 @@ impl JointLook<'_> {
                     [Ok(one), Ok(other)] if one == other => {
                         let is_true = (one == gcnproof_check::Verdict::Robust) == truth.robust();
                         if let Some((kind, message)) = second.wrong(&checkers[0], proof, true, is_true)? {
-                            self.report(kind, node, format!("own proof: {message} {text}"));
+                            self.report_line(kind, node, format!("own proof: {message} {text}"), &under, &text);
                         }
                         lines.push(text);
                     }
-                    answers => self.report(Kind::Rejected, node, format!("own proof: {answers:?} {text}")),
+                    answers => {
+                        let message = format!("own proof: {answers:?} {text}");
+                        self.report_line(Kind::Rejected, node, message, &under, &text);
+                    }
                 },
                 _ if result.verdict != Verdict::Undecided => {
                     self.report(Kind::Unproved, node, format!("a verdict without a proof: {text}"));
@@ -133,8 +145,8 @@ impl JointLook<'_> {
         }
         for _ in 0..3 {
             let shown = JointShown { case, header: &header, lines: &lines, own: &truths, verified: self.verified };
-            for JointFound { kind, node, message, line } in tamper(&shown, random, self.counts)? {
-                self.report(kind, node, format!("{message} {line}"));
+            for JointFound { kind, node, message, header, line } in tamper(&shown, random, self.counts)? {
+                self.report_line(kind, node, format!("{message} {line}"), &header, &line);
             }
         }
         Ok(())

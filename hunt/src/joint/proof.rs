@@ -21,6 +21,8 @@ pub struct JointFound {
     pub kind: Kind,
     pub node: usize,
     pub message: String,
+    /// The header that the line was under.
+    pub header: Value,
     pub line: Value,
 }
 
@@ -79,7 +81,7 @@ impl<'a> JointSecond<'a> {
                 Some((Kind::Accepted, format!("the verified checker accepts as {verdict:?} what is false")))
             }
             EdgeAnswer::Rejected if accepted => {
-                Some((Kind::Disagreement, "accepted, but not by the verified checker".into()))
+                Some((Kind::Unverified, "accepted, but not by the verified checker".into()))
             }
             EdgeAnswer::Shown(_) => {
                 Counts::add(&self.counts.confirmed, 1);
@@ -100,6 +102,7 @@ pub fn tamper(shown: &JointShown, random: &mut Random, counts: &AreaCounts) -> R
     let mut stated = serde_json::to_value(header).map_err(|error| error.to_string())?;
     let mut other = case.clone();
     let differs = random.percent(40) && enlarge(&mut other, &mut stated, random);
+    let under = json!({ "header": stated });
     let stated: Header = serde_json::from_value(stated).map_err(|error| error.to_string())?;
     let (graph, model) = (&case.changes.graph, &case.changes.model);
     let statement = Statement::new(graph, model, &stated).map_err(|reason| reason.to_string())?;
@@ -118,7 +121,8 @@ pub fn tamper(shown: &JointShown, random: &mut Random, counts: &AreaCounts) -> R
         let answers = both(&checkers, &proof, |checker, proof| checker.check(proof))?;
         let message = format!("{answers:?} {:?} {:?}", other.changes.means, other.flips);
         if let Some((kind, wrong)) = second.wrong(&checkers[0], &proof, answers[0].is_ok(), is_true)? {
-            found.push(JointFound { kind, node, message: format!("{wrong}: {message}"), line: line.clone() });
+            let (header, line) = (under.clone(), line.clone());
+            found.push(JointFound { kind, node, message: format!("{wrong}: {message}"), header, line });
         }
         if answers.iter().any(Result::is_ok) {
             Counts::add(&counts.accepted, 1);
@@ -127,6 +131,7 @@ pub fn tamper(shown: &JointShown, random: &mut Random, counts: &AreaCounts) -> R
                     kind: Kind::Accepted,
                     node,
                     message: format!("accepted, and false: {message}"),
+                    header: under.clone(),
                     line,
                 });
                 continue;
@@ -134,7 +139,7 @@ pub fn tamper(shown: &JointShown, random: &mut Random, counts: &AreaCounts) -> R
         }
         if answers[0].is_ok() != answers[1].is_ok() {
             let message = format!("two kinds of numbers differ: {message}");
-            found.push(JointFound { kind: Kind::Disagreement, node, message, line });
+            found.push(JointFound { kind: Kind::Disagreement, node, message, header: under.clone(), line });
         }
     }
     Ok(found)

@@ -133,7 +133,7 @@ fn question(case: &TermCase, own_file: &OwnFile, random: &mut Random, counts: &A
         let Some(deployment) = deployment.as_ref().filter(|_| *answer == Verdict::Robust) else { continue };
         let range = case.base.component_of(node);
         let sets = Flips::new(&case.base, range.clone()).sets();
-        let attributes = case.base.attributes_after(&range, &sets[random.below(sets.len())]);
+        let attributes = case.numbers(&case.base.attributes_after(&range, &sets[random.below(sets.len())]));
         let class = (reference + 1 + random.below(classes - 1)) % classes;
         let aim = Aim { node, reference, class, side: -1.0 };
         let computed = deployment.run(&range, &attributes, Some(aim), random);

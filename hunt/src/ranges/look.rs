@@ -6,15 +6,16 @@ use std::path::Path;
 use gcnproof::{Budget, Certifier, Effort, Graph, Network, NodeResult, Problem, Verdict, proof};
 use gcnproof_check::format::{Convention, Line, RangeNodeProof};
 use gcnproof_check::ranges::{Checker, Statement};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::area::Area;
+use crate::changes::keep::files;
 use crate::exact::Exact;
 use crate::finding::{AreaCounts, Counts, Kind};
 use crate::joint::case::Entry;
 use crate::random::Random;
 use crate::ranges::case::RangeCase;
-use crate::ranges::proof::{Second, Shown, is_true, tamper};
+use crate::ranges::proof::{RangeFound, Second, Shown, is_true, tamper};
 use crate::ranges::truth::{Quotient, RangeTruth, logits};
 use crate::record::Record;
 use crate::tested::{How, guard, stopped};
@@ -23,7 +24,7 @@ use crate::tested::{How, guard, stopped};
 const NEAR: f64 = 1e-9;
 
 /// The gap of minima, relative to the larger of them and the margin without changes.
-const GAP: f64 = 1e-3;
+pub const GAP: f64 = 1e-3;
 
 /// What one look needs.
 struct RangeLook<'a> {
@@ -53,7 +54,11 @@ pub fn look(
     look.found
 }
 
-fn budget(case: &RangeCase, graph: &Graph) -> Result<Budget, String> {
+/// The budget of a case as the program has it.
+///
+/// # Errors
+/// If the program refuses it.
+pub fn budget(case: &RangeCase, graph: &Graph) -> Result<Budget, String> {
     let local: Vec<i64> = case.local.iter().map(|&q| q as i64).collect();
     let budget = Budget::per_node(graph, case.global, &local).map_err(|error| error.to_string())?;
     let frozen: Vec<i64> = case.frozen.iter().map(|&d| d.into()).collect();
@@ -63,8 +68,16 @@ fn budget(case: &RangeCase, graph: &Graph) -> Result<Budget, String> {
 
 impl RangeLook<'_> {
     fn report(&mut self, kind: Kind, node: usize, message: String) {
+        self.report_line(kind, node, message, &Value::Null, &Value::Null);
+    }
+
+    /// The same of a line under a header, `{"header":…}`.
+    fn report_line(&mut self, kind: Kind, node: usize, message: String, header: &Value, line: &Value) {
         let text = format!("node {node}\n{:#?}\n", self.case);
-        self.found.push(Record { area: Area::Ranges, kind, message, files: Vec::new(), text });
+        let layers = &self.case.changes.model.layers;
+        let graph = self.case.graph().unwrap_or_default();
+        let files = files(&graph, layers, header, Some(&line.to_string()));
+        self.found.push(Record { area: Area::Ranges, kind, message, files, text });
     }
 
     fn certify(&mut self, random: &mut Random) -> Result<(), String> {
@@ -85,7 +98,7 @@ impl RangeLook<'_> {
         let certifier = builder.stop(stopped).build();
         let header = proof::header((&file.digest, "model"), (&network, &[]), &budget, Convention::Predicted);
         let statement = Statement::new(&file, &model, &header, &[]).map_err(|reason| reason.to_string())?;
-        let checker = Checker::new(&statement, false);
+        let (checker, under) = (Checker::new(&statement, false), json!({ "header": header }));
         let mut second = Second::start(self.verified, &file, &model, &header, self.counts)?;
         let mut lines: Vec<Value> = Vec::new();
         for (node, truth) in self.truths.iter().enumerate() {
@@ -108,10 +121,11 @@ impl RangeLook<'_> {
             let proof = RangeNodeProof { id: node as u32, class: result.reference as u32, claim };
             match guard(|| checker.check(&proof))? {
                 Ok(verdict) if (verdict == gcnproof_check::Verdict::Robust) == (result.verdict == Verdict::Robust) => {
-                    if let Some((kind, message)) = second.ask(&proof, true, is_true(&proof, self.truths))? {
-                        self.report(kind, node, format!("{message}: {proof:?}"));
-                    }
+                    let wrong = second.ask(&proof, true, is_true(&proof, self.truths))?;
                     let line = serde_json::to_value(Line::Ranged(proof)).map_err(|error| error.to_string())?;
+                    if let Some((kind, message)) = wrong {
+                        self.report_line(kind, node, format!("own proof: {message}: {line}"), &under, &line);
+                    }
                     lines.push(line);
                 }
                 Err(_) if near_zero(truth) => {}
@@ -127,8 +141,8 @@ impl RangeLook<'_> {
                 truths: self.truths,
                 verified: self.verified,
             };
-            for (kind, node, message) in tamper(&shown, random, self.counts)? {
-                self.report(kind, node, message);
+            for RangeFound { kind, node, message, header, line } in tamper(&shown, random, self.counts)? {
+                self.report_line(kind, node, message, &header, &line);
             }
         }
         Ok(())

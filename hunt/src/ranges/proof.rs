@@ -30,6 +30,16 @@ pub struct Shown<'a> {
     pub verified: Option<&'a Path>,
 }
 
+/// What was found of a proof.
+pub struct RangeFound {
+    pub kind: Kind,
+    pub node: usize,
+    pub message: String,
+    /// The header that the line was under, `{"header":…}`.
+    pub header: Value,
+    pub line: Value,
+}
+
 /// The verified checker, told about a statement, where it is asked.
 pub struct Second<'a> {
     judge: Option<RangeJudge>,
@@ -74,11 +84,13 @@ impl<'a> Second<'a> {
 ///
 /// # Errors
 /// If the checker panics or does not take a header.
-pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result<Vec<(Kind, usize, String)>, String> {
+pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result<Vec<RangeFound>, String> {
     let mut found = Vec::new();
-    let other = random.percent(50).then(|| enlarged(shown, random)).flatten();
+    let other = random.percent(50).then(|| enlarged(shown.case, shown.header, random)).flatten();
+    // Budgets and ranges whose truth takes too long are left out.
+    let other = other.and_then(|(case, header)| Some((truths(&case)?, case, header)));
     let (case, header, truths) = match &other {
-        Some((case, header, truths)) => (case, header, truths.as_slice()),
+        Some((truths, case, header)) => (case, header, truths.as_slice()),
         None => (shown.case, shown.header, shown.truths),
     };
     let model = &case.changes.model;
@@ -92,15 +104,18 @@ pub fn tamper(shown: &Shown, random: &mut Random, counts: &AreaCounts) -> Result
         let is_true = is_true(&proof, truths);
         Counts::add(&counts.false_claims, usize::from(!is_true));
         let accepted = guard(|| checker.check(&proof))?.is_ok();
+        let about = format!("{line} {:?} {} {:?}", case.ranges, case.global, case.local);
+        let mut report = |kind: Kind, message: String| {
+            let (header, line) = (json!({ "header": header }), line.clone());
+            found.push(RangeFound { kind, node: proof.id as usize, message, header, line });
+        };
         if let Some((kind, message)) = second.ask(&proof, accepted, is_true)? {
-            let about = format!("{message}: {line} {:?} {} {:?}", case.ranges, case.global, case.local);
-            found.push((kind, proof.id as usize, about));
+            report(kind, format!("{message}: {about}"));
         }
         if accepted {
             Counts::add(&counts.accepted, 1);
             if !is_true {
-                let about = format!("accepted, and false: {line} {:?} {} {:?}", case.ranges, case.global, case.local);
-                found.push((Kind::Accepted, proof.id as usize, about));
+                report(Kind::Accepted, format!("accepted, and false: {about}"));
             }
         }
     }
@@ -115,10 +130,10 @@ pub fn is_true(proof: &RangeNodeProof, truths: &[RangeTruth]) -> bool {
     })
 }
 
-/// Budgets and ranges that permit more; nothing where what is true of them takes too long.
-fn enlarged(shown: &Shown, random: &mut Random) -> Option<(RangeCase, Header, Vec<RangeTruth>)> {
-    let mut case = shown.case.clone();
-    let mut stated = serde_json::to_value(shown.header).ok()?;
+/// Budgets and ranges that permit more, and the header that states them.
+pub fn enlarged(case: &RangeCase, header: &Header, random: &mut Random) -> Option<(RangeCase, Header)> {
+    let mut case = case.clone();
+    let mut stated = serde_json::to_value(header).ok()?;
     let mut more = || random.pick(&[0.0, 0.0625, 0.25, 1.0]);
     let number = |x: f64| Dyadic::from_bits(x.to_bits()).map(Number);
     let numbers = |list: &[f64]| list.iter().map(|&x| number(x)).collect::<Option<Vec<Number>>>();
@@ -143,12 +158,11 @@ fn enlarged(shown: &Shown, random: &mut Random) -> Option<(RangeCase, Header, Ve
     stated["budget"]["global"] = json!(case.global);
     stated["budget"]["local"] = json!(case.local);
     stated["budget"]["frozen_attributes"] = json!(case.frozen);
-    let truths = truths(&case)?;
-    Some((case, serde_json::from_value(stated).ok()?, truths))
+    Some((case, serde_json::from_value(stated).ok()?))
 }
 
 /// A line of the program's own, damaged or not, or one that is made up.
-fn forged(case: &RangeCase, lines: &[Value], truths: &[RangeTruth], random: &mut Random) -> Value {
+pub fn forged(case: &RangeCase, lines: &[Value], truths: &[RangeTruth], random: &mut Random) -> Value {
     if !lines.is_empty() && random.percent(65) {
         let mut line = lines[random.below(lines.len())].clone();
         match random.below(8) {

@@ -22,6 +22,12 @@ pub struct Quotient {
     under: Exact,
 }
 
+impl From<Exact> for Quotient {
+    fn from(over: Exact) -> Quotient {
+        Quotient { over, under: Exact::from_f64(1.0) }
+    }
+}
+
 impl Quotient {
     pub fn sign(&self) -> Ordering {
         self.over.sign()

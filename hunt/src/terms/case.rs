@@ -50,6 +50,17 @@ impl TermCase {
         Network { layers: layers.collect(), exponent: 0, rows: RowScale::of(&self.base) }
     }
 
+    /// What the network reads of rows (nodes × attributes): 1, or quotients where rows are divided by their sums.
+    pub fn numbers(&self, attributes: &[bool]) -> Vec<f64> {
+        let rows = attributes.chunks(self.base.attributes().max(1));
+        let entry = |row: &[bool]| self.base.graph.normalisation.entry(row.iter().filter(|x| **x).count());
+        let numbers = |row: &[bool]| {
+            let entry = entry(row);
+            row.iter().map(|&present| if present { entry } else { 0.0 }).collect::<Vec<f64>>()
+        };
+        rows.flat_map(numbers).collect()
+    }
+
     /// Brute force over this case, from the description alone.
     pub fn oracle(&self) -> Oracle<'_> {
         Oracle::with(&self.base, self.floats())
