@@ -241,6 +241,20 @@ impl EdgeBudget {
         EdgeBudget { global, ..self.clone() }
     }
 
+    /// The same, with no more changes in all than the graph permits: beyond, work would grow and nothing else.
+    pub(crate) fn capped(self, graph: &Graph) -> EdgeBudget {
+        let nodes = graph.node_count();
+        let removals = if self.kind.removes() { graph.adjacency().nnz() } else { 0 };
+        let insertions = match &self.candidates {
+            _ if !self.kind.inserts() => 0,
+            Candidates::Listed(edges) => edges.len(),
+            Candidates::All | Candidates::Within(_) => nodes.saturating_mul(nodes),
+        };
+        let local = self.local.iter().fold(0, |sum: usize, &local| sum.saturating_add(local as usize));
+        let global = self.global.min(removals.saturating_add(insertions)).min(local);
+        EdgeBudget { global, ..self }
+    }
+
     /// `E`: removals in all.
     pub fn global(&self) -> usize {
         self.global

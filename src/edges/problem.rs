@@ -108,6 +108,7 @@ impl EdgeProblem {
         budget: EdgeBudget,
     ) -> Result<EdgeProblem, EdgeError> {
         let (graph, network) = (graph.into(), network.into());
+        let budget = budget.capped(&graph);
         let rules = EdgeProblem::rules(&graph, &network, &budget)?;
         if is_changes(&network, &budget) {
             let stack = EdgeProblem::stacked(graph.clone(), network.clone(), &budget, rules)?;
@@ -204,7 +205,7 @@ impl EdgeProblem {
 
     /// The same problem with another `E`.
     pub fn at_global(&self, global: usize) -> EdgeProblem {
-        EdgeProblem { budget: self.budget.with_global(global), ..self.clone() }
+        EdgeProblem { budget: self.budget.with_global(global).capped(&self.graph), ..self.clone() }
     }
 
     /// Are these nodes of the graph, or graphs of the batch?

@@ -52,6 +52,27 @@ fn a_tie_at_the_scale_of_rounding_is_found() {
     }
 }
 
+/// Budgets beyond what can be changed: sizes that overflowed, memory and time that grew with the budget.
+#[test]
+fn no_more_changes_are_made_than_there_are() {
+    let folder = folder("more_changes_than_edges");
+    let rows = |name: &str, kind: &[&str], most: &str| {
+        let (graph, model) = (format!("{name}.npz"), format!("{name}.safetensors"));
+        let problem = ["certify", &graph, &model, "--threads", "1", "--format", "json", "--edges"];
+        let output = gcnproof(&folder, &[&problem[..], kind, &["-E", most]].concat());
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output)));
+        let row = |row: &Value| [row["verdict"].clone(), row["witness_edges"].clone()];
+        answer["rows"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
+    };
+    let kinds = [&["insert"][..], &["change"], &["remove"], &["insert", "-Q", "1"]];
+    for (name, kind) in kinds.iter().map(|kind| ("nodes", *kind)).chain([("graph", &["remove"][..])]) {
+        let expected = rows(name, kind, "30");
+        for most in ["1000000000000", "4611686018427387904", "18446744073709551615"] {
+            assert_eq!(rows(name, kind, most), expected, "{name} {kind:?} {most}");
+        }
+    }
+}
+
 /// Every node that `--minimize` decides has a proof, which both paths of the checker accept.
 #[test]
 fn exact_minima_come_with_proofs() {

@@ -65,7 +65,7 @@ impl UnitWeights {
 
 /// Sums of the `count` largest positive numbers, rounded up.
 fn largest(numbers: impl Iterator<Item = f64>, count: usize) -> [f64; 2] {
-    let mut top: Vec<f64> = Vec::with_capacity(count + 1);
+    let mut top: Vec<f64> = Vec::new();
     for x in numbers.filter(|&x| x > 0.0) {
         if top.len() == count && top.last().is_none_or(|&least| x <= least) {
             continue;

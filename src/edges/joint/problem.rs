@@ -32,6 +32,7 @@ impl JointProblem {
         budget: JointBudget,
     ) -> Result<JointProblem, EdgeError> {
         let (graph, network) = (graph.into(), network.into());
+        let budget = JointBudget { edges: budget.edges.capped(&graph), ..budget };
         if budget.flips.ranges().is_some() {
             return Err(ProblemError::Ranged { what: "changes of edges at the same time are" }.into());
         }
