@@ -30,9 +30,7 @@ pub(crate) fn beam(
     pace: &Pace,
 ) -> Option<Vec<EdgeFlip>> {
     let floats = Floats::new(whole)?;
-    let seen: Vec<f64> =
-        floats.sent.iter().map(|sent| sent.iter().fold(0.0, |most: f64, m| most.max(m.abs()))).collect();
-    let mut sets = Sets::new(&floats, std::slice::from_ref(head), &seen, whole.budget)?;
+    let mut sets = Sets::new(&floats, std::slice::from_ref(head), &floats.largest(), whole.budget)?;
     let candidates: Vec<EdgeFlip> = singles.iter().take(CANDIDATES).map(|single| single.0).collect();
     let mut best: Vec<Vec<EdgeFlip>> = candidates.iter().take(WIDTH).map(|&flip| vec![flip]).collect();
     for _ in 1..whole.budget {

@@ -3,6 +3,8 @@
 
 use crate::edges::budget::Edge;
 use crate::edges::changes::menu::{ChangeMenu, EdgeFlip};
+use crate::edges::changes::search::EVALUATION;
+use crate::edges::changes::sets::Sets;
 use crate::edges::changes::slopes::Plain;
 use crate::number::random::SplitMix64;
 use crate::problem::pace::Pace;
@@ -38,6 +40,10 @@ pub(crate) struct Climb<'a> {
     others: &'a [usize],
     pace: &'a Pace,
     plain: Plain<'a>,
+    /// What sets do to the margins of these classes, from the rows that they reach alone, and the margins of the graph
+    /// as it is.
+    sets: Option<Sets<'a>>,
+    before: Vec<f64>,
     /// By class: the smallest margin that was seen, and its changes.
     best: Vec<Summit>,
     random: SplitMix64,
@@ -57,18 +63,21 @@ enum End {
 }
 
 impl<'a> Climb<'a> {
-    /// `menu` is one of single changes.
+    /// `menu` is one of single changes; `sets` has the heads of the classes.
     pub(crate) fn new(
         menu: &'a ChangeMenu<'a>,
         whole: &'a ChangeMenu<'a>,
         reference: usize,
         others: &'a [usize],
+        sets: Option<Sets<'a>>,
         pace: &'a Pace,
     ) -> Climb<'a> {
-        let plain = Plain::new(menu.setting.stack, menu.target);
+        let mut plain = Plain::new(menu.setting.stack, menu.target);
+        let logits = plain.logits();
+        let before = others.iter().map(|&other| logits[reference] - logits[other]).collect();
         let best = vec![Summit { margin: f64::INFINITY, set: Vec::new() }; others.len()];
         let random = SplitMix64::new(u64::from(menu.target));
-        Climb { menu, whole, reference, others, pace, plain, best, random }
+        Climb { menu, whole, reference, others, pace, plain, sets, before, best, random }
     }
 
     /// Sets of changes that break the class, as far as floats can tell; otherwise the best for each class.
@@ -149,9 +158,8 @@ impl<'a> Climb<'a> {
 
     /// The set with one change more of those that are tried whose margin is smallest, if it is below a number.
     fn better(&mut self, at: usize, set: &[EdgeFlip], below: f64) -> Result<Option<Summit>, End> {
-        self.margin(at, set)?;
+        let effects = self.effects(at, set)?;
         let changes = &self.menu.flips;
-        let effects = self.effects(at, set);
         let mut order: Vec<usize> = (0..effects.len()).collect();
         let few = (8 * TRIED).min(order.len());
         let by_effect = |x: &usize, y: &usize| effects[*x].total_cmp(&effects[*y]).then(x.cmp(y));
@@ -181,15 +189,36 @@ impl<'a> Climb<'a> {
         Ok(best)
     }
 
-    fn effects(&mut self, at: usize, set: &[EdgeFlip]) -> Vec<f64> {
+    /// What each further change adds, as far as slopes tell.
+    fn effects(&mut self, at: usize, set: &[EdgeFlip]) -> Result<Vec<f64>, End> {
+        self.from_all_rows(at, set)?;
         set.iter().for_each(|flip| self.plain.toggle(flip.edge));
         let effects = self.plain.effects(self.reference, self.others[at], &self.menu.flips);
         set.iter().for_each(|flip| self.plain.toggle(flip.edge));
-        effects
+        Ok(effects)
+    }
+
+    /// The margin over a class after a set of changes, from the rows that it reaches; `None` where that is not known, or
+    /// a class may be broken.
+    fn quick(&mut self, at: usize, set: &[EdgeFlip]) -> Result<Option<f64>, End> {
+        let Some(changes) = self.sets.as_mut().and_then(|sets| sets.least(set)) else { return Ok(None) };
+        if self.pace.is_late_for(EVALUATION / 8) {
+            return Err(End::Late);
+        }
+        let positive = changes.iter().zip(&self.before).all(|(change, before)| before + change > 0.0);
+        Ok(positive.then(|| self.before[at] + changes[at]))
     }
 
     /// The margin over a class after a set of changes.
     fn margin(&mut self, at: usize, set: &[EdgeFlip]) -> Result<f64, End> {
+        match self.quick(at, set)? {
+            Some(margin) => Ok(margin),
+            None => self.from_all_rows(at, set),
+        }
+    }
+
+    /// The same from all rows, as slopes need it.
+    fn from_all_rows(&mut self, at: usize, set: &[EdgeFlip]) -> Result<f64, End> {
         if self.pace.is_late_for(self.plain.work()) {
             return Err(End::Late);
         }

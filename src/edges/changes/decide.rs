@@ -13,9 +13,10 @@ use crate::edges::changes::menu::{ChangeMenu, ChangePath, EdgeFlip, Setting};
 use crate::edges::changes::minimum::ChangeMinimum;
 use crate::edges::changes::pairs::{ChangePairs, SetsOutcome};
 use crate::edges::changes::search::{Beam, ChangeJudge, ChangeSearch, margin};
-use crate::edges::changes::sets::Head;
+use crate::edges::changes::sets::{Head, Sets};
 use crate::edges::changes::span::Span;
 use crate::edges::changes::stack::Stack;
+use crate::edges::changes::trial::Floats;
 use crate::edges::judge::Attack;
 use crate::edges::minimum::EdgeMinimum;
 use crate::edges::search::Halt;
@@ -287,7 +288,10 @@ fn by_climbing(asked: &Asked, menu: &ChangeMenu, reference: usize, known: &mut [
     let start = ChangePath::default();
     let whole = ChangeMenu::bare(setting, asked.node, &start);
     let others: Vec<usize> = known.iter().map(|pair| pair.margin.class).collect();
-    for edges in Climb::new(menu, &whole, reference, &others, asked.pace).sets() {
+    let floats = Floats::new(&whole);
+    let heads: Vec<Head> = others.iter().map(|&other| Head::new(&whole, reference, other)).collect();
+    let sets = floats.as_ref().and_then(|floats| Sets::new(floats, &heads, &floats.largest(), whole.budget));
+    for edges in Climb::new(menu, &whole, reference, &others, sets, asked.pace).sets() {
         let logits: Vec<Span> = asked.stack.spans(asked.node, &edges);
         for pair in known.iter_mut() {
             let class = pair.margin.class;

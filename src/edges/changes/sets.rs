@@ -42,6 +42,8 @@ pub(crate) struct Sets<'a> {
     largest: Vec<f64>,
     /// What a margin changes by, by class.
     change: Vec<f64>,
+    /// Weights by layer: of every unit below, what it sends by term and output.
+    weights: Vec<Vec<f64>>,
     work: SetBuffers,
 }
 
@@ -80,7 +82,15 @@ impl<'a> Sets<'a> {
             pooled: Vec::new(),
         };
         let change = vec![0.0; heads.len()];
-        slack.is_finite().then_some(Sets { floats, heads, slack, largest, change, work })
+        let sent_by = |layer: usize| {
+            let of = &floats.stack.network.layers()[layer];
+            let terms = floats.terms[layer].len();
+            let unit = move |unit: usize| (0..terms).flat_map(move |k| of.weight.row(k * of.inputs() + unit));
+            (0..of.inputs()).flat_map(unit).copied().collect()
+        };
+        // Nothing in the first layer is sent anew.
+        let weights = (0..layers).map(|layer| if layer == 0 { Vec::new() } else { sent_by(layer) }).collect();
+        slack.is_finite().then_some(Sets { floats, heads, slack, largest, change, weights, work })
     }
 
     /// Not above what the margin of each class changes by; `None` where that is not known.
@@ -200,19 +210,18 @@ impl<'a> Sets<'a> {
     fn send(&mut self, layer: usize, node: usize) -> bool {
         let floats = self.floats;
         let (before, of) = (&floats.stack.network.layers()[layer], &floats.stack.network.layers()[layer + 1]);
-        let (inputs, outputs, terms) = (of.inputs(), of.outputs(), floats.terms[layer + 1].len());
-        let sent = &mut self.work.sent[layer + 1][node * terms * outputs..][..terms * outputs];
+        let width = floats.terms[layer + 1].len() * of.outputs();
+        let sent = &mut self.work.sent[layer + 1][node * width..][..width];
         sent.fill(0.0);
-        for (unit, &z) in self.work.sums.iter().enumerate() {
+        let rows = self.weights[layer + 1].chunks_exact(width.max(1));
+        for ((unit, &z), row) in self.work.sums.iter().enumerate().zip(rows) {
             let h = if before.is_linear(unit) { z } else { z.max(0.0) };
             if h != 0.0 {
-                for (k, slots) in sent.chunks_exact_mut(outputs).enumerate() {
-                    let row = of.weight.row(k * inputs + unit);
-                    slots.iter_mut().zip(row).for_each(|(slot, w)| *slot += h * w);
-                }
+                sent.iter_mut().zip(row).for_each(|(slot, w)| *slot += h * w);
             }
         }
         let most = self.largest[layer + 1];
-        sent.iter().all(|m| m.abs() <= most)
+        // A number that is none is not below anything.
+        sent.iter().fold(true, |all, m| all & (m.abs() <= most))
     }
 }

@@ -250,6 +250,11 @@ impl<'a> Floats<'a> {
         Trial { levels }
     }
 
+    /// The largest message of each layer.
+    pub(crate) fn largest(&self) -> Vec<f64> {
+        self.sent.iter().map(|sent| sent.iter().fold(0.0, |most: f64, m| most.max(m.abs()))).collect()
+    }
+
     /// The largest sum of absolute weights of an output of a layer.
     pub(crate) fn norm(&self, layer: usize) -> f64 {
         let of = &self.stack.network.layers()[layer];
