@@ -191,7 +191,7 @@ impl<'a> Climb<'a> {
 
     /// What each further change adds, as far as slopes tell.
     fn effects(&mut self, at: usize, set: &[EdgeFlip]) -> Result<Vec<f64>, End> {
-        self.from_all_rows(at, set)?;
+        self.of_all_rows(at, set)?;
         set.iter().for_each(|flip| self.plain.toggle(flip.edge));
         let effects = self.plain.effects(self.reference, self.others[at], &self.menu.flips);
         set.iter().for_each(|flip| self.plain.toggle(flip.edge));
@@ -213,12 +213,12 @@ impl<'a> Climb<'a> {
     fn margin(&mut self, at: usize, set: &[EdgeFlip]) -> Result<f64, End> {
         match self.quick(at, set)? {
             Some(margin) => Ok(margin),
-            None => self.from_all_rows(at, set),
+            None => self.of_all_rows(at, set),
         }
     }
 
     /// The same from all rows, as slopes need it.
-    fn from_all_rows(&mut self, at: usize, set: &[EdgeFlip]) -> Result<f64, End> {
+    fn of_all_rows(&mut self, at: usize, set: &[EdgeFlip]) -> Result<f64, End> {
         if self.pace.is_late_for(self.plain.work()) {
             return Err(End::Late);
         }
