@@ -4,8 +4,8 @@ use std::path::Path;
 
 use gcnproof::internals::bound::workspace::Workspace;
 use gcnproof::{DeployedVerdict, Execution};
+use gcnproof_check::Checker;
 use gcnproof_check::format::{Header, Line};
-use gcnproof_check::{Checker, Judge};
 use serde_json::{Value, json};
 
 use crate::area::Area;

@@ -3,7 +3,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`format`] | numbers with significands of so many bits |
+//! | [`mod@format`] | numbers with significands of so many bits |
 //! | [`sum`] | sums, in every order and grouping |
 //! | [`execution`] | one execution of a described network |
 //! | [`program`] | a case as the program sees it |
