@@ -241,8 +241,10 @@ impl EdgeBudget {
         EdgeBudget { global, ..self.clone() }
     }
 
-    /// The same, with no more changes in all than the graph permits: beyond, work would grow and nothing else.
+    /// The same, with no more changes in all than the graph permits: beyond, work would grow and nothing else. Budgets
+    /// of `FEW` are kept as they are, so that leaves of proofs speak of the number that a header states.
     pub(crate) fn capped(self, graph: &Graph) -> EdgeBudget {
+        const FEW: usize = 1000;
         let nodes = graph.node_count();
         let removals = if self.kind.removes() { graph.adjacency().nnz() } else { 0 };
         let insertions = match &self.candidates {
@@ -250,8 +252,7 @@ impl EdgeBudget {
             Candidates::Listed(edges) => edges.len(),
             Candidates::All | Candidates::Within(_) => nodes.saturating_mul(nodes),
         };
-        let local = self.local.iter().fold(0, |sum: usize, &local| sum.saturating_add(local as usize));
-        let global = self.global.min(removals.saturating_add(insertions)).min(local);
+        let global = self.global.min(removals.saturating_add(insertions).max(FEW));
         EdgeBudget { global, ..self }
     }
 

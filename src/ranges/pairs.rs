@@ -86,7 +86,8 @@ impl<'a> TargetPairs<'a> {
             None => search.explore(self.lines.clone(), &RangeBranch::default(), 0),
         };
         let (lower, visited) = (search.lower, search.visited);
-        let lower = if beyond == 0.0 { lower } else { down(lower + beyond) };
+        // Where nothing was bounded `lower` is infinite, and the number below it would be a finite bound.
+        let lower = if beyond == 0.0 || !lower.is_finite() { lower } else { down(lower + beyond) };
         let margin = &mut self.margins[at];
         match &outcome {
             Ok(_) => margin[0] = margin[0].max(lower).max(beyond),

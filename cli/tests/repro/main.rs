@@ -159,6 +159,20 @@ fn a_minimum_below_a_tie_is_a_witness() {
     assert!(rows.lines().next().unwrap().contains(r#""reason":"witness""#), "{rows}");
 }
 
+/// A search that ended at its root without a bound, next to a rounding error: its infinite bound became the largest float,
+/// which contradicted the margin without changes, and the run stopped.
+#[test]
+fn a_search_that_bounds_nothing_bounds_nothing() {
+    let folder = folder("limit_at_the_root");
+    let question = ["-Q", "3", "--local-file", "q.txt", "--ranges", "limits.npz", "--deployed", "float32"];
+    let run = ["--unit-roundoff", "2^-53", "--complete", "--format", "json"];
+    let output = gcnproof(&folder, &[&["certify", "g.npz", "m.safetensors"], &question[..], &run].concat());
+    assert!(output.status.success(), "{}", text(&output));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let row = &answer["rows"][0];
+    assert!(row["worst_lower"].as_f64().is_none_or(|lower| lower <= row["worst_upper"].as_f64().unwrap()), "{row}");
+}
+
 /// An entry of 10⁻²⁰² times a weight of 10⁻¹³⁷ is 0 in floats, and a coefficient of 10²⁰¹ follows: a bend of
 /// representation 3 that no slope showed was left out with its error, and the bound was above an attack.
 #[test]
