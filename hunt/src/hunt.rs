@@ -244,10 +244,7 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                 let number = number * 10 + part;
                 records.extend(match moved::generate::generate(settings.seed, number) {
                     Ok(case) => moved::look::look(case, settings.verified.as_deref(), &mut random, counts.area(area)),
-                    Err(problem) => {
-                        let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
-                        vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
-                    }
+                    Err(problem) => refused(area, number, &problem),
                 });
                 if stopped() {
                     break;
@@ -274,11 +271,7 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                     terms::look::look(area, &case, attacks, verified, &mut random, counts.area(area))
                 }
                 Ok(case) => deployed::look::look(&case, attacks + 1, verified, &mut random, counts.area(area)),
-                // A description that is refused: a bug of the generator or of the reader.
-                Err(problem) => {
-                    let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
-                    vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
-                }
+                Err(problem) => refused(area, number, &problem),
             }
         }
         Area::Graphs => {
@@ -291,10 +284,7 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
                         let verified = settings.verified.as_deref();
                         terms::look::look(area, &case, attacks, verified, &mut random, counts.area(area))
                     }
-                    Err(problem) => {
-                        let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
-                        vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
-                    }
+                    Err(problem) => refused(area, number, &problem),
                 });
                 if stopped() {
                     break;
@@ -335,6 +325,12 @@ fn one(settings: &Settings, area: Area, number: u64, counts: &Counts) -> Vec<Fou
         }
     };
     records.into_iter().map(Found::Other).collect()
+}
+
+/// A description that is refused: a bug of the generator or of the reader.
+fn refused(area: Area, number: u64, problem: &str) -> Vec<Record> {
+    let (kind, message) = (Kind::Crash, format!("a description is refused: {problem}"));
+    vec![Record { area, kind, message, files: Vec::new(), text: format!("case {number}\n") }]
 }
 
 /// One case of flipped attributes on a chain of layers.
